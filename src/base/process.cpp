@@ -1,0 +1,178 @@
+#include "base/process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/failpoint.hpp"
+
+namespace base {
+namespace {
+
+constexpr std::size_t kStackBytes = 64 * 1024;
+constexpr int kMostDescriptors = 8;
+constexpr int kFirstInherited = 3;
+
+// Everything the two children touch; they share this memory with the (suspended) parent.
+struct Start {
+  const char* program = nullptr;
+  char* const* arguments = nullptr;
+  std::span<const int> descriptors;
+  char* inner_stack_top = nullptr;
+  pid_t pid = -1;
+  int pidfd = -1;
+  int error = 0;
+};
+
+void close_from(unsigned first) noexcept {
+  if (::syscall(SYS_close_range, first, ~0U, 0) == 0) return;
+  // Before Linux 5.9: one by one up to the limit.
+  rlimit limit{};
+  const rlim_t most =
+      ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 65536 ? limit.rlim_cur : 65536;
+  for (rlim_t fd = first; fd < most; ++fd) ::close(static_cast<int>(fd));
+}
+
+// In the inner child, until exec: async-signal-safe calls only.
+int inner_child(void* argument) noexcept {
+  auto& start = *static_cast<Start*>(argument);
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::setsid();
+  std::array<int, kMostDescriptors> high{};
+  // Out of the way first: a source may lie where another shall go.
+  for (std::size_t i = 0; i < start.descriptors.size(); ++i) {
+    high[i] = ::fcntl(start.descriptors[i], F_DUPFD, kFirstInherited + kMostDescriptors);
+    if (high[i] < 0) {
+      start.error = errno;
+      _exit(127);
+    }
+  }
+  const int null = ::open("/dev/null", O_RDWR);
+  for (int fd = 0; fd < kFirstInherited; ++fd) {
+    if (null >= 0) ::dup2(null, fd);
+  }
+  for (std::size_t i = 0; i < start.descriptors.size(); ++i) {
+    ::dup2(high[i], kFirstInherited + static_cast<int>(i));
+  }
+  close_from(static_cast<unsigned>(kFirstInherited) +
+             static_cast<unsigned>(start.descriptors.size()));
+  if (::chdir("/") != 0) {
+    // Staying where we are only keeps a directory busy.
+  }
+  ::execve(start.program, start.arguments, environ);
+  start.error = errno;
+  _exit(127);
+}
+
+// The outer child only starts the inner one and ends: the inner one then has no parent here.
+int outer_child(void* argument) noexcept {
+  auto& start = *static_cast<Start*>(argument);
+  constexpr int kShared = CLONE_VM | CLONE_VFORK | SIGCHLD;
+  start.pid =
+      ::clone(inner_child, start.inner_stack_top, kShared | CLONE_PIDFD, argument, &start.pidfd);
+  if (start.pid < 0 && errno == EINVAL) {
+    start.pidfd = -1;
+    start.pid = ::clone(inner_child, start.inner_stack_top, kShared, argument);
+  }
+  if (start.pid < 0) start.error = errno;
+  _exit(0);
+}
+
+class Stacks {
+ public:
+  Stacks() noexcept
+      : memory_(::mmap(nullptr, 2 * kStackBytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)) {}
+  Stacks(const Stacks&) = delete;
+  Stacks& operator=(const Stacks&) = delete;
+  ~Stacks() {
+    if (valid()) ::munmap(memory_, 2 * kStackBytes);
+  }
+  [[nodiscard]] bool valid() const noexcept { return memory_ != MAP_FAILED; }
+  [[nodiscard]] char* top(std::size_t number) const noexcept {
+    return static_cast<char*>(memory_) + (number + 1) * kStackBytes;
+  }
+
+ private:
+  void* memory_;
+};
+
+}  // namespace
+
+std::int64_t process_cpu_time_ns(pid_t pid) noexcept {
+  clockid_t clock{};
+  const int error = ::clock_getcpuclockid(pid, &clock);
+  if (error != 0) {
+    errno = error;
+    return -1;
+  }
+  return clock_ns(clock);
+}
+
+File open_pidfd(pid_t pid) noexcept {
+  if (fails_at("pidfd")) return {};
+  return File(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));  // always close-on-exec
+}
+
+bool has_ended(int pidfd) noexcept {
+  pollfd entry{pidfd, POLLIN, 0};
+  return ::poll(&entry, 1, 0) == 1;
+}
+
+bool kill_by_pidfd(int pidfd) noexcept {
+  return ::syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0) == 0;
+}
+
+HiddenChild start_hidden(const std::string& program, const std::vector<std::string>& arguments,
+                         std::span<const int> descriptors) {
+  constexpr std::string_view kVerb = "cannot start";
+  if (fails_at("spawn")) throw Error(kVerb, program, errno);
+  if (descriptors.size() > kMostDescriptors) throw Error(kVerb, program, E2BIG);
+  std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
+  for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  const Stacks stacks;
+  if (!stacks.valid()) throw Error(kVerb, program, errno);
+
+  Start start;
+  start.program = program.c_str();
+  start.arguments = argv.data();
+  start.descriptors = descriptors;
+  start.inner_stack_top = stacks.top(1);
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  // Exit signal 0: invisible to SIGCHLD and to every wait without __WCLONE. CLONE_FILES: the
+  // pidfd of the inner child lands in this process's table.
+  const pid_t outer =
+      ::clone(outer_child, stacks.top(0), CLONE_VM | CLONE_VFORK | CLONE_FILES, &start);
+  const int error = errno;
+  if (outer > 0) {
+    while (::waitpid(outer, nullptr, __WCLONE) < 0 && errno == EINTR) {
+    }
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  HiddenChild child{start.pid, File(start.pidfd)};
+  if (outer < 0) throw Error(kVerb, program, error);
+  if (start.error != 0) throw Error(kVerb, program, start.error);
+  return child;
+}
+
+}  // namespace base
