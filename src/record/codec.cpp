@@ -1,0 +1,185 @@
+#include "record/codec.hpp"
+
+#include "record/bytes.hpp"
+
+namespace record {
+namespace {
+
+// One function per record says its fields in order, for both directions: `Field` is a Writer or
+// a Reader.
+class Writer {
+ public:
+  explicit Writer(std::string& out) noexcept : writer_(out) {}
+  void operator()(const std::int64_t& value) { writer_.svarint(value); }
+  void operator()(const double& value) { writer_.f64(value); }
+  void operator()(const std::string& value) { writer_.text(value); }
+  template <typename Enum>
+    requires std::is_enum_v<Enum>
+  void operator()(const Enum& value) {
+    writer_.u8(static_cast<std::uint8_t>(value));
+  }
+  void operator()(const std::vector<std::int64_t>& values) {
+    writer_.varint(values.size());
+    for (const std::int64_t value : values) writer_.svarint(value);
+  }
+  void operator()(const std::vector<Column>& columns) {
+    writer_.varint(columns.size());
+    for (const Column& column : columns) {
+      (*this)(column.name);
+      (*this)(column.kind);
+    }
+  }
+  void operator()(const EdgeCounters& counters) {
+    for (const auto field : kEdgeCounterFields) writer_.svarint(counters.*field);
+  }
+
+ private:
+  ByteWriter writer_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) noexcept : reader_(bytes) {}
+  [[nodiscard]] bool ok() const noexcept { return reader_.ok() && in_range_; }
+  void operator()(std::int64_t& value) { value = reader_.svarint(); }
+  void operator()(double& value) { value = reader_.f64(); }
+  void operator()(std::string& value) { value = reader_.text(); }
+  void operator()(Kind& value) { enumerator(value, Kind::kGauge); }
+  void operator()(State& value) { enumerator(value, State::kVanished); }
+  void operator()(Outcome& value) { enumerator(value, Outcome::kDied); }
+  void operator()(GapReason& value) { enumerator(value, GapReason::kDropped); }
+  void operator()(EndCause& value) { enumerator(value, EndCause::kUnknown); }
+  void operator()(std::vector<std::int64_t>& values) {
+    values.resize(reader_.count(1));
+    for (std::int64_t& value : values) value = reader_.svarint();
+  }
+  void operator()(std::vector<Column>& columns) {
+    columns.resize(reader_.count(2));
+    for (Column& column : columns) {
+      (*this)(column.name);
+      (*this)(column.kind);
+    }
+  }
+  void operator()(EdgeCounters& counters) {
+    for (const auto field : kEdgeCounterFields) counters.*field = reader_.svarint();
+  }
+
+ private:
+  template <typename Enum>
+  void enumerator(Enum& value, Enum last) {
+    const std::uint8_t number = reader_.u8();
+    in_range_ = in_range_ && number <= static_cast<std::uint8_t>(last);
+    value = in_range_ ? static_cast<Enum>(number) : Enum{};
+  }
+
+  ByteReader reader_;
+  bool in_range_ = true;
+};
+
+template <typename Field, typename... Members>
+void each(Field& field, Members&... members) {
+  (field(members), ...);
+}
+
+void fields(auto& field, auto& record)
+  requires std::is_same_v<std::remove_cvref_t<decltype(record)>, Machine>
+{
+  each(field, record.time_ns, record.wall_offset_ns, record.host, record.boot_id,
+       record.kernel_release, record.jumper_version, record.label, record.root_pid,
+       record.root_start_ticks, record.sampler_pid, record.uid, record.cores_online,
+       record.memory_bytes, record.affinity, record.process_source, record.node_source);
+}
+void fields(auto& field, auto& record)
+  requires std::is_same_v<std::remove_cvref_t<decltype(record)>, Schema>
+{
+  each(field, record.columns);
+}
+void fields(auto& field, auto& record)
+  requires std::is_same_v<std::remove_cvref_t<decltype(record)>, Settings>
+{
+  each(field, record.time_ns, record.rate_hz);
+}
+void fields(auto& field, auto& record)
+  requires std::is_same_v<std::remove_cvref_t<decltype(record)>, Missing>
+{
+  each(field, record.time_ns, record.name, record.state, record.reason);
+}
+void fields(auto& field, auto& record)
+  requires std::is_same_v<std::remove_cvref_t<decltype(record)>, CellBegin>
+{
+  each(field, record.index, record.execution_count, record.time_ns, record.sample_ns,
+       record.counters, record.source_bytes, record.source);
+}
+void fields(auto& field, auto& record)
+  requires std::is_same_v<std::remove_cvref_t<decltype(record)>, CellEnd>
+{
+  each(field, record.index, record.execution_count, record.time_ns, record.sample_ns,
+       record.outcome, record.counters);
+}
+void fields(auto& field, auto& record)
+  requires std::is_same_v<std::remove_cvref_t<decltype(record)>, Gap>
+{
+  each(field, record.begin_ns, record.end_ns, record.reason, record.text);
+}
+void fields(auto& field, auto& record)
+  requires std::is_same_v<std::remove_cvref_t<decltype(record)>, End>
+{
+  each(field, record.time_ns, record.cause, record.detail);
+}
+
+template <typename T>
+std::optional<Record> decode_as(std::string_view payload) {
+  Reader reader(payload);
+  T record{};
+  fields(reader, record);
+  if (!reader.ok()) return std::nullopt;
+  return Record(std::move(record));
+}
+
+}  // namespace
+
+void encode(const Record& record, std::string& out) {
+  Writer writer(out);
+  std::visit([&](const auto& one) { fields(writer, one); }, record);
+}
+
+std::optional<Record> decode(ChunkKind kind, std::string_view payload) {
+  switch (kind) {
+    case ChunkKind::kMachine:
+      return decode_as<Machine>(payload);
+    case ChunkKind::kSchema:
+      return decode_as<Schema>(payload);
+    case ChunkKind::kSettings:
+      return decode_as<Settings>(payload);
+    case ChunkKind::kMissing:
+      return decode_as<Missing>(payload);
+    case ChunkKind::kCellBegin:
+      return decode_as<CellBegin>(payload);
+    case ChunkKind::kCellEnd:
+      return decode_as<CellEnd>(payload);
+    case ChunkKind::kGap:
+      return decode_as<Gap>(payload);
+    case ChunkKind::kEnd:
+      return decode_as<End>(payload);
+    case ChunkKind::kPlainRow:
+    case ChunkKind::kSealedRows:
+      break;
+  }
+  return std::nullopt;
+}
+
+ChunkKind kind_of(const Record& record) noexcept {
+  struct Kinds {
+    ChunkKind operator()(const Machine&) const { return ChunkKind::kMachine; }
+    ChunkKind operator()(const Schema&) const { return ChunkKind::kSchema; }
+    ChunkKind operator()(const Settings&) const { return ChunkKind::kSettings; }
+    ChunkKind operator()(const Missing&) const { return ChunkKind::kMissing; }
+    ChunkKind operator()(const CellBegin&) const { return ChunkKind::kCellBegin; }
+    ChunkKind operator()(const CellEnd&) const { return ChunkKind::kCellEnd; }
+    ChunkKind operator()(const Gap&) const { return ChunkKind::kGap; }
+    ChunkKind operator()(const End&) const { return ChunkKind::kEnd; }
+  };
+  return std::visit(Kinds{}, record);
+}
+
+}  // namespace record

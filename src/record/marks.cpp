@@ -1,0 +1,106 @@
+#include "record/marks.hpp"
+
+#include "record/bytes.hpp"
+#include "record/codec.hpp"
+
+namespace record {
+namespace {
+
+enum class MessageKind : std::uint8_t {
+  kCellBegin = 1,
+  kCellEnd = 2,
+  kSettings = 3,
+  kClose = 4,
+  kAck = 5,
+  kSpill = 6,
+  kHello = 7,
+};
+
+struct Encoder {
+  std::string& out;
+
+  void kind(MessageKind kind) const { out.push_back(static_cast<char>(kind)); }
+  void operator()(const CellBegin& cell) const {
+    kind(MessageKind::kCellBegin);
+    encode(Record(cell), out);
+  }
+  void operator()(const CellEnd& cell) const {
+    kind(MessageKind::kCellEnd);
+    encode(Record(cell), out);
+  }
+  void operator()(const Settings& settings) const {
+    kind(MessageKind::kSettings);
+    encode(Record(settings), out);
+  }
+  void operator()(const Close& /*close*/) const { kind(MessageKind::kClose); }
+  void operator()(const Ack& ack) const {
+    kind(MessageKind::kAck);
+    ByteWriter writer(out);
+    writer.svarint(ack.index);
+    writer.u8(ack.end ? 1 : 0);
+    writer.svarint(ack.sample_ns);
+  }
+  void operator()(const Spill& spill) const {
+    kind(MessageKind::kSpill);
+    ByteWriter writer(out);
+    writer.svarint(spill.offset);
+    writer.u8(spill.over ? 1 : 0);
+    writer.text(spill.reason);
+  }
+  void operator()(const Hello& hello) const {
+    kind(MessageKind::kHello);
+    ByteWriter(out).text(hello.label);
+  }
+};
+
+template <typename T>
+std::optional<Message> record_as(ChunkKind kind, std::string_view payload) {
+  auto decoded = decode(kind, payload);
+  if (!decoded) return std::nullopt;
+  return Message(std::get<T>(std::move(*decoded)));
+}
+
+}  // namespace
+
+void encode_message(const Message& message, std::string& out) { std::visit(Encoder{out}, message); }
+
+std::optional<Message> decode_message(std::string_view bytes) {
+  if (bytes.empty()) return std::nullopt;
+  const std::string_view payload = bytes.substr(1);
+  ByteReader reader(payload);
+  switch (static_cast<MessageKind>(bytes.front())) {
+    case MessageKind::kCellBegin:
+      return record_as<CellBegin>(ChunkKind::kCellBegin, payload);
+    case MessageKind::kCellEnd:
+      return record_as<CellEnd>(ChunkKind::kCellEnd, payload);
+    case MessageKind::kSettings:
+      return record_as<Settings>(ChunkKind::kSettings, payload);
+    case MessageKind::kClose:
+      return Close{};
+    case MessageKind::kAck: {
+      Ack ack;
+      ack.index = reader.svarint();
+      ack.end = reader.u8() != 0;
+      ack.sample_ns = reader.svarint();
+      if (!reader.ok()) return std::nullopt;
+      return ack;
+    }
+    case MessageKind::kSpill: {
+      Spill spill;
+      spill.offset = reader.svarint();
+      spill.over = reader.u8() != 0;
+      spill.reason = reader.text();
+      if (!reader.ok() || spill.offset < 0) return std::nullopt;
+      return spill;
+    }
+    case MessageKind::kHello: {
+      Hello hello;
+      hello.label = reader.text();
+      if (!reader.ok()) return std::nullopt;
+      return hello;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace record

@@ -1,0 +1,51 @@
+#pragma once
+// What kernel and sampler tell each other: one message on the socket pair = one byte of kind, then
+// the payload. Cells and settings are coded as in the recording. Both sides treat what comes in
+// as hostile bytes.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "record/records.hpp"
+
+namespace record {
+
+inline constexpr std::size_t kMostMessageBytes = 64U << 10;
+// Longer source goes beside the message, as a sealed memfd.
+inline constexpr std::size_t kMostInlineSourceBytes = 32U << 10;
+
+// The sampler -> the kernel: the mark is in the recording, with the edge sample of sample_ns.
+struct Ack {
+  std::int64_t index = 0;
+  bool end = false;  // of the cell's end, else of its begin
+  std::int64_t sample_ns = 0;
+};
+
+// The sampler -> the kernel: the recording goes on in the memfd that comes with this message
+// (over = false; what it holds follows the file's first `offset` bytes), or is whole in the file.
+struct Spill {
+  std::int64_t offset = 0;
+  bool over = false;
+  std::string reason;  // why the file takes no more: "No space left on device"
+};
+
+// The kernel -> the sampler, before anything else: what is recorded. Not on the command line, which
+// every user of the machine can read.
+struct Hello {
+  std::string label;
+};
+
+// The kernel -> the sampler: finish the recording and leave.
+struct Close {};
+
+using Message = std::variant<CellBegin, CellEnd, Settings, Close, Ack, Spill, Hello>;
+
+void encode_message(const Message& message, std::string& out);
+
+// nullopt for what isn't a message.
+std::optional<Message> decode_message(std::string_view bytes);
+
+}  // namespace record

@@ -1,0 +1,197 @@
+#include "record/text.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstring>
+
+namespace record {
+namespace {
+
+constexpr std::size_t kMostTextBytes = 120;
+
+// The length of the UTF-8 sequence at the front of `text` (RFC 3629), 0 when it isn't one.
+std::size_t utf8_length(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  const std::size_t length = lead < 0x80   ? 1
+                             : lead < 0xC2 ? 0
+                             : lead < 0xE0 ? 2
+                             : lead < 0xF0 ? 3
+                             : lead < 0xF5 ? 4
+                                           : 0;
+  if (length == 0 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  const bool overlong = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xF0 && byte(1) < 0x90);
+  const bool surrogate = lead == 0xED && byte(1) >= 0xA0;
+  const bool beyond = lead == 0xF4 && byte(1) >= 0x90;
+  return overlong || surrogate || beyond ? 0 : length;
+}
+
+std::string quoted(std::string_view text) { return '"' + escaped(text, kMostTextBytes) + '"'; }
+
+std::string value_text(Value value) {
+  if (is_known(value)) return std::to_string(value);
+  std::string text("?");
+  return text.append(state_word(state_of(value)));
+}
+
+std::string counters_text(const EdgeCounters& counters) {
+  return fmt::format(
+      "cpu_time_ns={} children_cpu_time_ns={} io_read_bytes={} io_write_bytes={} io_read_ops={} "
+      "io_write_ops={} storage_read_bytes={} storage_write_bytes={} peak_bytes={} "
+      "children_peak_bytes={}",
+      value_text(counters.cpu_time_ns), value_text(counters.children_cpu_time_ns),
+      value_text(counters.io_read_bytes), value_text(counters.io_write_bytes),
+      value_text(counters.io_read_ops), value_text(counters.io_write_ops),
+      value_text(counters.storage_read_bytes), value_text(counters.storage_write_bytes),
+      value_text(counters.peak_bytes), value_text(counters.children_peak_bytes));
+}
+
+struct Line {
+  std::string operator()(const Machine& machine) const {
+    return fmt::format(
+        "machine time_ns={} wall_offset_ns={} host={} boot_id={} kernel={} jumper={} label={} "
+        "root_pid={} root_start_ticks={} sampler_pid={} uid={} cores_online={} memory_bytes={} "
+        "affinity={} process_source={} node_source={}",
+        machine.time_ns, machine.wall_offset_ns, quoted(machine.host), quoted(machine.boot_id),
+        quoted(machine.kernel_release), quoted(machine.jumper_version), quoted(machine.label),
+        machine.root_pid, machine.root_start_ticks, machine.sampler_pid, machine.uid,
+        machine.cores_online, machine.memory_bytes, fmt::join(machine.affinity, ","),
+        quoted(machine.process_source), quoted(machine.node_source));
+  }
+  std::string operator()(const Schema& schema) const {
+    std::string line = fmt::format("schema columns={}", schema.columns.size());
+    for (const Column& column : schema.columns) {
+      line += fmt::format(" {}:{}", escaped(column.name, kMostTextBytes),
+                          column.kind == Kind::kCounter ? "counter" : "gauge");
+    }
+    return line;
+  }
+  std::string operator()(const Settings& settings) const {
+    return fmt::format("settings time_ns={} rate_hz={}", settings.time_ns, settings.rate_hz);
+  }
+  std::string operator()(const Missing& missing) const {
+    return fmt::format("missing time_ns={} name={} state={} reason={}", missing.time_ns,
+                       quoted(missing.name), quoted(state_word(missing.state)),
+                       quoted(missing.reason));
+  }
+  std::string operator()(const CellBegin& cell) const {
+    return fmt::format(
+        "cell_begin index={} execution_count={} time_ns={} sample_ns={} {} source_bytes={} "
+        "source={}",
+        cell.index, cell.execution_count, cell.time_ns, cell.sample_ns,
+        counters_text(cell.counters), cell.source_bytes, quoted(cell.source));
+  }
+  std::string operator()(const CellEnd& cell) const {
+    return fmt::format("cell_end index={} execution_count={} time_ns={} sample_ns={} outcome={} {}",
+                       cell.index, cell.execution_count, cell.time_ns, cell.sample_ns,
+                       outcome_word(cell.outcome), counters_text(cell.counters));
+  }
+  std::string operator()(const Gap& gap) const {
+    return fmt::format("gap begin_ns={} end_ns={} reason={} text={}", gap.begin_ns, gap.end_ns,
+                       quoted(gap_reason_text(gap.reason)), quoted(gap.text));
+  }
+  std::string operator()(const End& end) const {
+    return fmt::format("end time_ns={} cause={}", end.time_ns, quoted(end_text(end)));
+  }
+};
+
+}  // namespace
+
+std::string escaped(std::string_view text, std::size_t most_bytes) {
+  std::string out;
+  const std::size_t whole = text.size();
+  text = text.substr(0, most_bytes);
+  while (!text.empty()) {
+    const char front = text.front();
+    std::size_t length = utf8_length(text);
+    if (front == '\n') {
+      out += "\\n";
+    } else if (front == '\t') {
+      out += "\\t";
+    } else if (front == '"' || front == '\\') {
+      out += '\\';
+      out += front;
+    } else if (length == 0 || static_cast<unsigned char>(front) < 0x20 || front == 0x7F ||
+               (length == 2 && static_cast<unsigned char>(front) == 0xC2 &&
+                static_cast<unsigned char>(text[1]) < 0xA0)) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(front));
+      length = 1;
+    } else {
+      out.append(text.substr(0, length));
+    }
+    text.remove_prefix(length > 0 ? length : 1);
+  }
+  if (whole > most_bytes) out += fmt::format("… ({} bytes)", whole);
+  return out;
+}
+
+std::string to_line(const Record& record) { return std::visit(Line{}, record); }
+
+std::string row_line(const Rows& rows, std::size_t row, const Schema& schema, bool sealed) {
+  const std::uint8_t flags = rows.flags[row];
+  std::string line = fmt::format(
+      "row time_ns={} duration_ns={} cpu_ns={} flags={}{}{}", rows.time_ns[row],
+      rows.duration_ns[row], rows.cpu_ns[row], (flags & kEdgeSample) != 0 ? "edge" : "tick",
+      (flags & kLateSample) != 0 ? ",late" : "", sealed ? ",sealed" : "");
+  for (std::size_t column = 0; column < rows.columns; ++column) {
+    const std::string name = column < schema.columns.size()
+                                 ? escaped(schema.columns[column].name, kMostTextBytes)
+                                 : fmt::format("column{}", column);
+    line += fmt::format(" {}={}", name, value_text(rows.at(column, row)));
+  }
+  return line;
+}
+
+std::string_view outcome_word(Outcome outcome) noexcept {
+  switch (outcome) {
+    case Outcome::kOk:
+      return "ok";
+    case Outcome::kError:
+      return "error";
+    case Outcome::kInterrupted:
+      return "interrupted";
+    case Outcome::kDied:
+      break;
+  }
+  return "died";
+}
+
+std::string_view gap_reason_text(GapReason reason) noexcept {
+  switch (reason) {
+    case GapReason::kSamplerStopped:
+      return "the sampler was stopped or starved";
+    case GapReason::kSamplerLost:
+      return "the sampler was lost";
+    case GapReason::kClockJump:
+      return "the clock jumped";
+    case GapReason::kWriteFailed:
+      return "the samples could not be written";
+    case GapReason::kDropped:
+      break;
+  }
+  return "the disk was too slow";
+}
+
+std::string end_text(const End& end) {
+  switch (end.cause) {
+    case EndCause::kClosed:
+      return "closed";
+    case EndCause::kExited:
+      return fmt::format("exited with status {}", end.detail);
+    case EndCause::kKilled: {
+      const int signal = static_cast<int>(end.detail);
+      const char* name = signal > 0 && signal < NSIG ? sigabbrev_np(signal) : nullptr;
+      if (name == nullptr) return fmt::format("killed by signal {}", end.detail);
+      return fmt::format("killed by signal {} (SIG{})", end.detail, name);
+    }
+    case EndCause::kUnknown:
+      break;
+  }
+  return "ended for an unknown reason: reaped first";
+}
+
+}  // namespace record

@@ -1,0 +1,168 @@
+#include "record/codec.hpp"
+
+#include <gtest/gtest.h>
+
+#include "record/bytes.hpp"
+#include "record/examples.hpp"
+#include "record/marks.hpp"
+#include "record/records.hpp"
+#include "record/rows.hpp"
+#include "record/text.hpp"
+
+namespace record {
+namespace {
+
+TEST(Codec, BringsEveryRecordBackAsItWas) {
+  for (const Record& record : one_of_each()) {
+    std::string bytes;
+    encode(record, bytes);
+    const auto back = decode(kind_of(record), bytes);
+    ASSERT_TRUE(back) << to_line(record);
+    EXPECT_EQ(to_line(*back), to_line(record));
+  }
+}
+
+TEST(Codec, IgnoresFieldsThatALaterVersionAdded) {
+  for (const Record& record : one_of_each()) {
+    std::string bytes;
+    encode(record, bytes);
+    bytes += "more";
+    const auto back = decode(kind_of(record), bytes);
+    ASSERT_TRUE(back);
+    EXPECT_EQ(to_line(*back), to_line(record));
+  }
+}
+
+TEST(Codec, RefusesEveryCut) {
+  for (const Record& record : one_of_each()) {
+    std::string bytes;
+    encode(record, bytes);
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+      EXPECT_FALSE(decode(kind_of(record), std::string_view(bytes).substr(0, size)))
+          << to_line(record) << " cut at " << size;
+    }
+  }
+}
+
+TEST(Codec, SurvivesEveryFlippedBit) {
+  for (const Record& record : one_of_each()) {
+    std::string bytes;
+    encode(record, bytes);
+    for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+      std::string flipped = bytes;
+      flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
+      const auto back = decode(kind_of(record), flipped);
+      EXPECT_TRUE(!back || !to_line(*back).empty());
+    }
+  }
+}
+
+TEST(Codec, RefusesAnOutcomeThatIsNone) {
+  std::string bytes;
+  encode(Settings{}, bytes);
+  EXPECT_FALSE(decode(ChunkKind::kGap, std::string("\x02\x02\x63\x00", 4)));
+}
+
+TEST(ByteReader, RefusesACountThatItsInputCanNotHold) {
+  std::string bytes;
+  ByteWriter(bytes).varint(1'000'000'000'000);
+  ByteReader reader(bytes);
+  EXPECT_EQ(reader.count(1), 0U);
+  EXPECT_FALSE(reader.ok());
+}
+
+TEST(ByteReader, KeepsNumbersOfAnySize) {
+  constexpr std::int64_t kNumbers[] = {0, -1, 1, INT64_MAX, INT64_MIN, 127, 128, -64, -65};
+  std::string bytes;
+  ByteWriter writer(bytes);
+  for (const std::int64_t number : kNumbers) writer.svarint(number);
+  ByteReader reader(bytes);
+  for (const std::int64_t number : kNumbers) EXPECT_EQ(reader.svarint(), number);
+  EXPECT_TRUE(reader.ok());
+  EXPECT_EQ(reader.left(), 0U);
+}
+
+TEST(Message, BringsEveryMarkBackAsItWas) {
+  const auto records = one_of_each();
+  const std::vector<Message> messages{std::get<CellBegin>(records[4]),
+                                      std::get<CellEnd>(records[5]),
+                                      std::get<Settings>(records[2]),
+                                      Close{},
+                                      Ack{12, true, 34},
+                                      Spill{56, false, "full"},
+                                      Hello{"a notebook.ipynb"}};
+  for (const Message& message : messages) {
+    std::string bytes;
+    encode_message(message, bytes);
+    const auto back = decode_message(bytes);
+    ASSERT_TRUE(back);
+    std::string again;
+    encode_message(*back, again);
+    EXPECT_EQ(again, bytes);
+    EXPECT_EQ(back->index(), message.index());
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+      EXPECT_FALSE(decode_message(std::string_view(bytes).substr(0, size)));
+    }
+  }
+  EXPECT_FALSE(decode_message("\x63"));
+}
+
+TEST(Rows, ComeBackAsTheyWereInBothCodings) {
+  std::vector<Sample> samples;
+  for (int row = 0; row < 20; ++row) {
+    samples.push_back(
+        sample_at(1'000'000'000 + row * 100'000'000LL, {5, row * row, -row % 5, INT64_MAX - row}));
+    samples.back().flags = static_cast<std::uint8_t>(row % 4);
+  }
+  std::string sealed;
+  encode_sealed_rows(samples, samples.size(), sealed);
+  const auto rows = decode_sealed_rows(sealed);
+  ASSERT_TRUE(rows);
+  ASSERT_EQ(rows->count, samples.size());
+  std::size_t plain_bytes = 0;
+  for (std::size_t row = 0; row < samples.size(); ++row) {
+    std::string plain;
+    encode_plain_row(samples[row], plain);
+    plain_bytes += plain.size();
+    const auto one = decode_plain_row(plain);
+    ASSERT_TRUE(one);
+    EXPECT_EQ(rows->time_ns[row], samples[row].time_ns);
+    EXPECT_EQ(rows->flags[row], samples[row].flags);
+    for (std::size_t column = 0; column < 4; ++column) {
+      EXPECT_EQ(rows->at(column, row), samples[row].values[column]);
+      EXPECT_EQ(one->at(column, 0), samples[row].values[column]);
+    }
+  }
+  EXPECT_LT(sealed.size(), plain_bytes / 2);
+}
+
+TEST(Rows, BoundWhatHostileBytesMayClaim) {
+  std::string bytes;
+  ByteWriter writer(bytes);
+  writer.varint(1ULL << 40);  // rows, all in constant columns
+  writer.varint(2);
+  for (int series = 0; series < 6; ++series) {
+    writer.u8(0);
+    writer.svarint(1);
+  }
+  EXPECT_FALSE(decode_sealed_rows(bytes));
+  EXPECT_FALSE(decode_sealed_rows(""));
+  EXPECT_FALSE(decode_plain_row("\x01"));
+}
+
+TEST(Text, EscapesWhatIsNoPrintableUtf8) {
+  EXPECT_EQ(escaped("größe \xF0\x9F\x98\x80\n\t\"\\\x1b[31m", 100),
+            "größe 😀\\n\\t\\\"\\\\\\x1b[31m");
+  EXPECT_EQ(escaped("\xED\xA0\x80 \xFF \xC0\x80 \xC2\x85", 100),
+            "\\xed\\xa0\\x80 \\xff \\xc0\\x80 \\xc2\\x85");
+  EXPECT_EQ(escaped("12345", 3), "123… (5 bytes)");
+}
+
+TEST(Text, SaysHowAProcessEnded) {
+  EXPECT_EQ(end_text({0, EndCause::kKilled, 9}), "killed by signal 9 (SIGKILL)");
+  EXPECT_EQ(end_text({0, EndCause::kKilled, 4242}), "killed by signal 4242");
+  EXPECT_EQ(end_text({0, EndCause::kExited, 3}), "exited with status 3");
+}
+
+}  // namespace
+}  // namespace record

@@ -1,0 +1,44 @@
+#pragma once
+// One record of each kind, with every field set to something of its own.
+
+#include "record/records.hpp"
+
+namespace record {
+
+inline std::vector<Record> one_of_each() {
+  EdgeCounters counters;
+  Value value = 100;
+  for (const auto field : kEdgeCounterFields) counters.*field = value++;
+  counters.children_peak_bytes = unknown(State::kNotPermitted);
+  return {
+      Machine{1,
+              -2,
+              "host",
+              "boot",
+              "6.18",
+              "0.1.0",
+              "a notebook",
+              4711,
+              12,
+              4712,
+              1000,
+              8,
+              1LL << 40,
+              {0, 2, 5},
+              "affinity",
+              "node"},
+      Schema{{{"process.cpu_time_ns", Kind::kCounter}, {"process.rss_bytes", Kind::kGauge}}},
+      Settings{3, 12.5},
+      Missing{4, "node.io_read_bytes", State::kNotSupported, "no such counter"},
+      CellBegin{7, 3, 1'000'000'000'000, 1'000'000'100'000, counters, "x = \"\\ud800\"\n", 13},
+      CellEnd{7, 4, 1'000'000'200'000, 0, Outcome::kInterrupted, counters},
+      Gap{5, 6, GapReason::kSamplerLost, "why"},
+      End{9, EndCause::kKilled, 9},
+  };
+}
+
+inline Sample sample_at(std::int64_t time_ns, std::vector<Value> values) {
+  return {time_ns, 150'000, time_ns / 1000, 0, std::move(values)};
+}
+
+}  // namespace record
