@@ -17,7 +17,8 @@ inline constexpr std::size_t kMostMessageBytes = 64U << 10;
 // Longer source goes beside the message, as a sealed memfd.
 inline constexpr std::size_t kMostInlineSourceBytes = 32U << 10;
 
-// The sampler -> the kernel: the mark is in the recording, with the edge sample of sample_ns.
+// The sampler -> the kernel: the mark, and all that were sent before it, are in the recording, this
+// one with the edge sample of sample_ns.
 struct Ack {
   std::int64_t index = 0;
   bool end = false;  // of the cell's end, else of its begin

@@ -1,0 +1,214 @@
+// jumper._native: the border to Python. python/jumper/_native.pyi is its contract. The GIL is
+// released wherever the core works.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <stdexcept>
+
+#include "base/error.hpp"
+#include "bind/session.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+PyObject* error_type = nullptr;  // jumper.Error
+
+// jumper.Error is an OSError with its errno, but its text is our whole sentence.
+void translate(const std::exception_ptr& pointer, void* /*payload*/) {
+  try {
+    std::rethrow_exception(pointer);
+  } catch (const base::Error& error) {
+    const nb::object text = nb::steal(PyUnicode_DecodeUTF8(
+        error.what(), static_cast<Py_ssize_t>(std::string_view(error.what()).size()), "replace"));
+    const nb::object value = nb::steal(PyObject_CallOneArg(error_type, text.ptr()));
+    if (!value.is_valid()) return;
+    if (error.code() != 0) value.attr("errno") = error.code();
+    if (!error.object().empty()) value.attr("filename") = nb::none();
+    PyErr_SetObject(error_type, value.ptr());
+  }
+}
+
+// Text that may hold anything (paths, foreign bytes): what isn't UTF-8 is replaced.
+nb::object text(const std::string& bytes) {
+  return nb::steal(
+      PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
+}
+
+record::Outcome outcome_from(const std::string& word) {
+  if (word == "ok") return record::Outcome::kOk;
+  if (word == "error") return record::Outcome::kError;
+  if (word == "interrupted") return record::Outcome::kInterrupted;
+  throw std::invalid_argument("outcome '" + word + "' is not one of ok, error, interrupted");
+}
+
+[[noreturn]] void no_such_cell(std::int64_t index) {
+  throw nb::key_error(("no cell #" + std::to_string(index)).c_str());
+}
+
+std::unique_ptr<bind::Session> make_session(const std::string& program, const std::string& label,
+                                            double rate_hz,
+                                            const std::optional<std::string>& directory,
+                                            bool process_level, bool node_level) {
+  return std::make_unique<bind::Session>(
+      watch::WatchOptions{program, label, rate_hz, process_level, node_level},
+      directory.value_or(""));
+}
+
+std::int64_t begin_cell(bind::Session& session, const nb::bytes& source,
+                        std::optional<std::int64_t> execution_count) {
+  const std::string_view view(source.c_str(), source.size());
+  const nb::gil_scoped_release released;
+  return session.watch().begin(view, execution_count);
+}
+
+void end_cell(bind::Session& session, std::int64_t index, const std::string& outcome,
+              std::optional<std::int64_t> execution_count) {
+  session.watch().end(index, outcome_from(outcome), execution_count);
+}
+
+bind::Rendered summary_of(bind::Session& session, std::int64_t index, const std::string& level) {
+  const std::string checked = bind::checked_level(level);
+  const auto summary = session.summary(index);
+  if (!summary) no_such_cell(index);
+  return bind::render(*summary, checked);
+}
+
+class Report {
+ public:
+  static Report open(const std::string& path) { return Report(store::Recording::open(path)); }
+
+  [[nodiscard]] bind::Rendered summary(std::int64_t index, const std::string& level) const {
+    const std::string checked = bind::checked_level(level);
+    return bind::render(store::summarize(recording_, cell(index)), checked);
+  }
+  [[nodiscard]] bind::Rendered history() const {
+    std::vector<std::string> sources;
+    for (const store::Cell& cell : recording_.cells()) sources.push_back(recording_.source(cell));
+    return bind::history_of(recording_, recording_.cells(), sources);
+  }
+  [[nodiscard]] std::vector<bind::CellInfo> cells() const {
+    std::vector<bind::CellInfo> infos;
+    for (const store::Cell& cell : recording_.cells()) {
+      infos.push_back(bind::info_of(recording_, cell));
+    }
+    return infos;
+  }
+  [[nodiscard]] std::string code(std::int64_t index) const {
+    return recording_.source(cell(index));
+  }
+
+ private:
+  explicit Report(store::Recording recording) : recording_(std::move(recording)) {}
+
+  [[nodiscard]] const store::Cell& cell(std::int64_t index) const {
+    const store::Cell* found = recording_.cell(index);
+    if (found == nullptr) no_such_cell(index);
+    return *found;
+  }
+
+  store::Recording recording_;
+};
+
+nb::bytes as_bytes(const std::string& value) { return nb::bytes(value.data(), value.size()); }
+
+}  // namespace
+
+NB_MODULE(_native, module) {
+  using Released = nb::call_guard<nb::gil_scoped_release>;
+  module.attr("__version__") = JUMPER_VERSION;
+
+  error_type = PyErr_NewExceptionWithDoc("jumper.Error",
+                                         "What was tried, on what, why it failed, what to do.",
+                                         PyExc_OSError, nullptr);
+  module.attr("Error") = nb::borrow(error_type);
+  nb::register_exception_translator(translate);
+
+  nb::class_<bind::Rendered>(module, "Rendered")
+      .def_prop_ro("text", [](const bind::Rendered& self) { return text(self.text); })
+      .def_prop_ro("html", [](const bind::Rendered& self) { return text(self.html); })
+      .def_prop_ro("json", [](const bind::Rendered& self) { return text(self.json); });
+
+  nb::class_<bind::CellInfo>(module, "CellInfo")
+      .def_ro("index", &bind::CellInfo::index)
+      .def_ro("execution_count", &bind::CellInfo::execution_count)
+      .def_ro("begin_wall_ns", &bind::CellInfo::begin_wall_ns)
+      .def_ro("duration_s", &bind::CellInfo::duration_s)
+      .def_ro("outcome", &bind::CellInfo::outcome)
+      .def_ro("running", &bind::CellInfo::running);
+
+  nb::class_<bind::Status>(module, "Status")
+      .def_prop_ro(
+          "path",
+          [](const bind::Status& self) {
+            return self.path ? nb::object(nb::steal(PyUnicode_DecodeFSDefaultAndSize(
+                                   self.path->data(), static_cast<Py_ssize_t>(self.path->size()))))
+                             : nb::object(nb::none());
+          })
+      .def_prop_ro("where", [](const bind::Status& self) { return text(self.where); })
+      .def_ro("size_bytes", &bind::Status::size_bytes)
+      .def_ro("rate_hz", &bind::Status::rate_hz)
+      .def_ro("levels", &bind::Status::levels)
+      .def_ro("sampler_pid", &bind::Status::sampler_pid)
+      .def_ro("sampler_restarts", &bind::Status::sampler_restarts)
+      .def_ro("lost", &bind::Status::lost)
+      .def_ro("sampler_cpu_percent", &bind::Status::sampler_cpu_percent)
+      .def_ro("cells", &bind::Status::cells)
+      .def_ro("gaps", &bind::Status::gaps)
+      .def_ro("missing", &bind::Status::missing);
+
+  nb::class_<bind::Session>(module, "Session")
+      .def(nb::new_(&make_session), nb::kw_only(), "program"_a, "label"_a, "rate_hz"_a,
+           "directory"_a = nb::none(), "process_level"_a = true, "node_level"_a = true)
+      .def("begin", &begin_cell, "source"_a, "execution_count"_a = nb::none())
+      .def("end", &end_cell, "index"_a, "outcome"_a, "execution_count"_a = nb::none(), Released())
+      .def(
+          "wait",
+          [](bind::Session& self, std::int64_t index, double timeout_s) {
+            return self.watch().wait(index, static_cast<std::int64_t>(timeout_s * 1e9));
+          },
+          "index"_a, "timeout_s"_a = 0.05, Released())
+      .def(
+          "set_rate", [](bind::Session& self, double rate_hz) { self.watch().set_rate(rate_hz); },
+          "rate_hz"_a, Released())
+      .def(
+          "ticks",
+          [](bind::Session& self, std::int64_t index) {
+            const auto summary = self.summary(index);
+            if (!summary) no_such_cell(index);
+            return summary->ticks;
+          },
+          "index"_a)
+      .def("summary", &summary_of, "index"_a, "level"_a = "process")
+      .def("history", &bind::Session::history, Released())
+      .def("cells", &bind::Session::cells, Released())
+      .def(
+          "code",
+          [](bind::Session& self, std::int64_t index) {
+            const auto code = self.code(index);
+            if (!code) no_such_cell(index);
+            return as_bytes(*code);
+          },
+          "index"_a)
+      .def("status", &bind::Session::status, Released())
+      .def(
+          "take_warnings", [](bind::Session& self) { return self.watch().take_warnings(); },
+          Released())
+      .def("close", [](bind::Session& self) { self.watch().close(); }, Released());
+
+  nb::class_<Report>(module, "Report")
+      .def_static("open", &Report::open, "path"_a)
+      .def("summary", &Report::summary, "index"_a, "level"_a = "process")
+      .def("history", &Report::history)
+      .def("cells", &Report::cells)
+      .def(
+          "code", [](const Report& self, std::int64_t index) { return as_bytes(self.code(index)); },
+          "index"_a);
+}

@@ -1,0 +1,165 @@
+#include "bind/session.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "record/text.hpp"
+#include "view/history.hpp"
+#include "view/summary.hpp"
+
+namespace bind {
+namespace {
+
+std::vector<std::string> levels_of(const watch::WatchOptions& options) {
+  std::vector<std::string> levels;
+  if (options.process_level) levels.emplace_back("process");
+  if (options.node_level) levels.emplace_back("node");
+  return levels;
+}
+
+}  // namespace
+
+std::string checked_level(const std::string& level) {
+  if (level == "all") return "";
+  if (level == "process" || level == "node") return level;
+  throw std::invalid_argument("level '" + level + "' is not one of process, node, all");
+}
+
+Rendered render(const store::CellSummary& summary, const std::string& level) {
+  return {view::summary_text(summary, level), view::summary_html(summary, level),
+          view::summary_json(summary)};
+}
+
+CellInfo info_of(const store::Recording& recording, const store::Cell& cell) {
+  const store::CellSummary summary = store::summarize(recording, cell);
+  return {summary.index,
+          summary.execution_count,
+          summary.begin_wall_ns,
+          summary.duration_s,
+          std::string(record::outcome_word(summary.outcome)),
+          summary.running};
+}
+
+Rendered history_of(const store::Recording& recording, const std::vector<store::Cell>& cells,
+                    const std::vector<std::string>& sources) {
+  std::vector<view::HistoryRow> rows;
+  std::string json = "[";
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    rows.push_back({store::summarize(recording, cells[i]), sources[i]});
+    if (i > 0) json += ",";
+    json += view::summary_json(rows.back().summary);
+  }
+  return {view::history_text(rows), view::history_html(rows), json + "]"};
+}
+
+Session::Session(watch::WatchOptions options, const std::string& directory)
+    : levels_(levels_of(options)),
+      watch_(
+          std::make_unique<watch::Watch>(std::move(options), watch::create_recording(directory))),
+      recording_(store::Recording::follow(watch_->recording_fd())) {}
+
+Session::~Session() {
+  watch_->close();
+  // A forked child has neither our thread nor the right to end anything: it leaves all as it is.
+  if (!watch_->is_owner()) static_cast<void>(watch_.release());
+}
+
+Session::Known Session::know() {
+  // First what isn't acknowledged, then the recording: a mark moves only from there to here.
+  const std::vector<watch::PendingCell> pending = watch_->pending_cells();
+  const auto [spill_fd, spill_offset] = watch_->spill();
+  recording_.set_spill(spill_fd, spill_offset);
+  recording_.refresh();
+  Known known{recording_.cells(), {}};
+  known.sources.resize(known.cells.size());
+  for (const watch::PendingCell& one : pending) {
+    const auto place = std::lower_bound(
+        known.cells.begin(), known.cells.end(), one.begin.index,
+        [](const store::Cell& cell, std::int64_t index) { return cell.begin.index < index; });
+    if (place != known.cells.end() && place->begin.index == one.begin.index) {
+      if (!place->end) place->end = one.end;
+      continue;
+    }
+    if (one.begin.time_ns == 0) continue;  // an end whose begin is in no place that we can read
+    known.sources.insert(known.sources.begin() + (place - known.cells.begin()), one.begin.source);
+    known.cells.insert(place, store::Cell{one.begin, one.end, 0});
+  }
+  return known;
+}
+
+std::optional<store::CellSummary> Session::summary(std::int64_t index) {
+  if (!watch_->is_owner()) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  for (const store::Cell& cell : know().cells) {
+    if (cell.begin.index == index) return store::summarize(recording_, cell);
+  }
+  return std::nullopt;
+}
+
+Rendered Session::history() {
+  if (!watch_->is_owner()) return {};
+  const std::lock_guard lock(mutex_);
+  const Known known = know();
+  std::vector<std::string> sources;
+  for (std::size_t i = 0; i < known.cells.size(); ++i) {
+    sources.push_back(known.sources[i] ? *known.sources[i] : recording_.source(known.cells[i]));
+  }
+  return history_of(recording_, known.cells, sources);
+}
+
+std::vector<CellInfo> Session::cells() {
+  std::vector<CellInfo> infos;
+  if (!watch_->is_owner()) return infos;
+  const std::lock_guard lock(mutex_);
+  for (const store::Cell& cell : know().cells) infos.push_back(info_of(recording_, cell));
+  return infos;
+}
+
+std::optional<std::string> Session::code(std::int64_t index) {
+  if (!watch_->is_owner()) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  const Known known = know();
+  for (std::size_t i = 0; i < known.cells.size(); ++i) {
+    if (known.cells[i].begin.index != index) continue;
+    return known.sources[i] ? *known.sources[i] : recording_.source(known.cells[i]);
+  }
+  return std::nullopt;
+}
+
+std::optional<double> Session::own_cost_percent() const {
+  const std::int64_t last_ns = recording_.last_sample_ns();
+  const auto windows = recording_.rows_between(last_ns, last_ns);
+  const std::int64_t life_ns = last_ns - recording_.first_sample_ns();
+  if (windows.empty() || windows.back().rows.count == 0 || life_ns <= 0) return std::nullopt;
+  return 100.0 * static_cast<double>(windows.back().rows.cpu_ns.back()) /
+         static_cast<double>(life_ns);
+}
+
+Status Session::status() {
+  Status status;
+  const watch::WatchState state = watch_->state();
+  if (!state.lost.empty()) status.lost = state.lost;
+  if (!watch_->is_owner()) return status;
+  const std::lock_guard lock(mutex_);
+  status.cells = know().cells.size();
+  if (!watch_->path().empty()) status.path = watch_->path();
+  status.where = state.where;
+  status.size_bytes = recording_.size_bytes();
+  status.rate_hz = state.rate_hz;
+  status.levels = levels_;
+  status.sampler_pid = state.sampler_pid;
+  status.sampler_restarts = state.restarts;
+  status.sampler_cpu_percent = own_cost_percent();
+  for (const record::Gap& gap : recording_.gaps()) {
+    std::string reason(record::gap_reason_text(gap.reason));
+    if (!gap.text.empty()) reason += ": " + gap.text;
+    status.gaps.emplace_back(static_cast<double>(gap.end_ns - gap.begin_ns) / 1e9, reason);
+  }
+  for (const record::Missing& missing : recording_.missing()) {
+    std::string reason(record::state_word(missing.state));
+    status.missing.emplace_back(missing.name, reason + ": " + missing.reason);
+  }
+  return status;
+}
+
+}  // namespace bind

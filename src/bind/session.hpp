@@ -1,0 +1,86 @@
+#pragma once
+// One session as Python sees it: the watch and its own recording, read back. No Python in here.
+// Any thread may call; in a forked child everything is empty.
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/recording.hpp"
+#include "store/summary.hpp"
+#include "watch/watch.hpp"
+
+namespace bind {
+
+struct Rendered {
+  std::string text, html, json;
+};
+
+struct CellInfo {
+  std::int64_t index = 0;
+  std::optional<std::int64_t> execution_count;
+  std::int64_t begin_wall_ns = 0;
+  double duration_s = 0;
+  std::string outcome;
+  bool running = false;
+};
+
+struct Status {
+  std::optional<std::string> path;
+  std::string where;
+  std::size_t size_bytes = 0;
+  double rate_hz = 0;
+  std::vector<std::string> levels;
+  std::optional<std::int64_t> sampler_pid;
+  int sampler_restarts = 0;
+  std::optional<std::string> lost;
+  std::optional<double> sampler_cpu_percent;
+  std::size_t cells = 0;
+  std::vector<std::pair<double, std::string>> gaps;
+  std::vector<std::pair<std::string, std::string>> missing;
+};
+
+// "process", "node" or "all" -> what the views take. Throws std::invalid_argument.
+std::string checked_level(const std::string& level);
+
+Rendered render(const store::CellSummary& summary, const std::string& level);
+
+// The answers that a recording gives, live or not. `cells` are those to speak of: the recording's,
+// or these and what only the kernel knows so far.
+Rendered history_of(const store::Recording& recording, const std::vector<store::Cell>& cells,
+                    const std::vector<std::string>& sources);
+CellInfo info_of(const store::Recording& recording, const store::Cell& cell);
+
+class Session {
+ public:
+  Session(watch::WatchOptions options, const std::string& directory);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
+
+  [[nodiscard]] watch::Watch& watch() noexcept { return *watch_; }
+
+  std::optional<store::CellSummary> summary(std::int64_t index);
+  Rendered history();
+  std::vector<CellInfo> cells();
+  std::optional<std::string> code(std::int64_t index);
+  Status status();
+
+ private:
+  struct Known {  // cells with the code of those that the recording doesn't have yet
+    std::vector<store::Cell> cells;
+    std::vector<std::optional<std::string>> sources;
+  };
+  Known know();  // with mutex_ held
+  std::optional<double> own_cost_percent() const;
+
+  const std::vector<std::string> levels_;
+  std::unique_ptr<watch::Watch> watch_;
+  std::mutex mutex_;
+  store::Recording recording_;
+};
+
+}  // namespace bind

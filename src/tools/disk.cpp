@@ -1,0 +1,170 @@
+#include "tools/disk.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/memory.hpp"
+#include "base/socket.hpp"
+#include "record/codec.hpp"
+
+namespace tools {
+namespace {
+
+constexpr std::int64_t kSealAfterNs = 1'000'000'000;
+constexpr std::int64_t kRetryAfterNs = 5'000'000'000;
+constexpr std::size_t kCopyBytes = 1U << 20;
+
+bool copy(int from_fd, std::size_t bytes, int to_fd, std::size_t to_offset) {
+  std::string buffer(std::min(bytes, kCopyBytes), '\0');
+  for (std::size_t done = 0; done < bytes;) {
+    const auto count = base::read_at(from_fd, buffer, static_cast<off_t>(done));
+    if (!count || *count == 0) return false;
+    const std::size_t part = std::min(*count, bytes - done);
+    const auto chunk = std::string_view(buffer).substr(0, part);
+    if (!base::write_at(to_fd, chunk, static_cast<off_t>(to_offset + done))) return false;
+    done += part;
+  }
+  return true;
+}
+
+record::Sample row_of(const record::Rows& rows, std::size_t row) {
+  record::Sample sample{
+      rows.time_ns[row], rows.duration_ns[row], rows.cpu_ns[row], rows.flags[row], {}};
+  for (std::size_t column = 0; column < rows.columns; ++column) {
+    sample.values.push_back(rows.at(column, row));
+  }
+  return sample;
+}
+
+}  // namespace
+
+ResumePoint resume_point(int fd) {
+  ResumePoint point;
+  std::string bytes(base::file_size(fd).value_or(0), '\0');
+  const auto count = base::read_at(fd, bytes, 0);
+  bytes.resize(count.value_or(0));
+  record::LogReader reader(bytes);
+  record::Schema schema;
+  while (const auto chunk = reader.next()) {
+    point.sequence = chunk->sequence + 1;
+    std::optional<record::Rows> rows;
+    if (chunk->kind == record::ChunkKind::kPlainRow) {
+      rows = record::decode_plain_row(chunk->payload);
+    } else if (chunk->kind == record::ChunkKind::kSealedRows) {
+      rows = record::decode_sealed_rows(chunk->payload);
+    } else if (auto record = record::decode(chunk->kind, chunk->payload)) {
+      if (auto* found = std::get_if<record::Schema>(&*record)) schema = std::move(*found);
+    }
+    if (!rows || rows->count == 0) continue;
+    point.last_row = row_of(*rows, rows->count - 1);
+    point.schema = schema;
+  }
+  point.offset = reader.position();
+  return point;
+}
+
+Disk::Disk(const DiskOptions& options, RowQueue& queue)
+    : options_(options),
+      queue_(queue),
+      writer_(options.spill_fd >= 0 ? options.spill_fd : options.recording_fd, options.offset,
+              options.sequence),
+      spill_(options.spill_fd),
+      file_end_(options.spill_offset),
+      thread_([this] { run(); }) {}
+
+void Disk::run() {
+  for (;;) {
+    QueueItem& item = queue_.front();
+    const bool last = item.last;
+    if (spill_.valid()) try_to_return(base::monotonic_ns());
+    if (!write(item)) {
+      const int code = errno;
+      if (!spill_.valid()) spill(code);
+      if (!spill_.valid() || !write(item)) {
+        // Nowhere to keep it: rows are counted as lost, marks stay unacknowledged in the kernel.
+        if (lost_.begin_ns == 0) lost_.begin_ns = item.sample.time_ns;
+        lost_.end_ns = base::monotonic_ns();
+        lost_.text = base::errno_text(code);
+        item.ack.reset();
+      }
+    }
+    if (item.ack) unsent_ = *item.ack;
+    if (unsent_ && send(*unsent_)) unsent_.reset();
+    item.ack.reset();
+    item.record.reset();
+    queue_.pop();
+    if (last) break;
+  }
+  if (spill_.valid()) {
+    next_try_ns_ = 0;
+    try_to_return(base::monotonic_ns());
+  }
+}
+
+bool Disk::write(const QueueItem& item) {
+  if (spill_.valid() && writer_.offset() > kMostSpillBytes) {
+    errno = ENOSPC;
+    return false;
+  }
+  if (lost_.begin_ns != 0) {
+    record::Gap gap = lost_;
+    gap.reason = record::GapReason::kWriteFailed;
+    if (!writer_.append(gap)) return false;
+    lost_ = {};
+  }
+  if (item.last) return writer_.seal() && (!item.record || writer_.append(*item.record));
+  if (item.record) return writer_.append(*item.record);
+  if (writer_.open_rows() > 0 && item.sample.time_ns - writer_.open_since_ns() >= kSealAfterNs &&
+      !writer_.seal()) {
+    return false;
+  }
+  return writer_.append_row(item.sample);
+}
+
+void Disk::spill(int code) {
+  base::File memory = base::make_memfd("jumper-recording");
+  if (!memory.valid()) return;
+  const std::size_t whole = writer_.open_offset();
+  if (!writer_.move_to(memory.fd(), 0)) return;
+  // What stands behind `whole` in the file is in the memfd too: a reader must not see it twice.
+  if (::ftruncate(options_.recording_fd, static_cast<off_t>(whole)) != 0) {
+    // Then readers find rows again that they know by their times.
+  }
+  spill_ = std::move(memory);
+  file_end_ = whole;
+  next_try_ns_ = base::monotonic_ns() + kRetryAfterNs;
+  send(record::Spill{static_cast<std::int64_t>(whole), false, base::errno_text(code)}, spill_.fd());
+}
+
+void Disk::try_to_return(std::int64_t now_ns) {
+  if (now_ns < next_try_ns_) return;
+  next_try_ns_ = now_ns + kRetryAfterNs;
+  const std::size_t bytes = writer_.offset();
+  const auto back_to_file = [&] {
+    return ::ftruncate(options_.recording_fd, static_cast<off_t>(file_end_)) == 0;
+  };
+  if (!copy(spill_.fd(), bytes, options_.recording_fd, file_end_)) {
+    back_to_file();
+    return;
+  }
+  // Open rows are written once more at the end by move_to, so the copy is cut before them.
+  if (!writer_.move_to(options_.recording_fd, file_end_ + writer_.open_offset())) {
+    back_to_file();
+    return;
+  }
+  spill_.close();
+  send(record::Spill{static_cast<std::int64_t>(file_end_), true, {}});
+}
+
+bool Disk::send(const record::Message& message, int descriptor) const {
+  if (options_.socket_fd < 0) return true;
+  std::string bytes;
+  record::encode_message(message, bytes);
+  return base::send_message(options_.socket_fd, bytes, descriptor) != base::SendResult::kFull;
+}
+
+}  // namespace tools

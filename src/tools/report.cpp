@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "base/clock.hpp"
+#include "record/text.hpp"
+#include "store/recording.hpp"
+#include "store/summary.hpp"
+#include "tools/verbs.hpp"
+#include "view/summary.hpp"
+
+namespace tools {
+namespace {
+
+constexpr std::size_t kMostLabelBytes = 200;
+
+struct ReportOptions {
+  std::string path;
+  std::string level = "process";
+  bool json = false;
+};
+
+void print_header(const store::Recording& recording) {
+  if (!recording.machine()) return;
+  const record::Machine& machine = *recording.machine();
+  const std::int64_t first_ns = recording.first_sample_ns();
+  fmt::print("{} · {} · {} · {} cells\n", record::escaped(machine.label, kMostLabelBytes),
+             record::escaped(machine.host, kMostLabelBytes),
+             base::local_time(recording.wall_ns(first_ns)), recording.cells().size());
+}
+
+void print_end(const store::Recording& recording) {
+  if (recording.end()) fmt::print("\n{}\n", record::end_text(*recording.end()));
+}
+
+int report(const ReportOptions& options) {
+  const store::Recording recording = store::Recording::open(options.path);
+  if (!options.json) print_header(recording);
+  for (const store::Cell& cell : recording.cells()) {
+    const store::CellSummary summary = store::summarize(recording, cell);
+    if (options.json) {
+      fmt::print("{}\n", view::summary_json(summary));
+    } else {
+      fmt::print("\n{}\n", view::summary_text(summary, options.level));
+    }
+  }
+  if (!options.json) print_end(recording);
+  for (const record::Damage& damage : recording.damages()) {
+    fmt::print(stderr, "jumper: recording '{}': {} bytes from {} are lost: {}\n", options.path,
+               damage.bytes, damage.offset, damage.what);
+  }
+  return recording.damages().empty() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_report(CLI::App& program, Action& chosen) {
+  auto options = std::make_shared<ReportOptions>();
+  CLI::App* verb = program.add_subcommand("report", "what each cell of a recording did");
+  verb->add_option("FILE", options->path, "a recording (.jumper)")->required();
+  verb->add_flag("--json", options->json, "one JSON object a cell and line (docs/formats.md)");
+  verb->add_option("--level", options->level, "process, node or all")
+      ->transform(CLI::Transformer({{"all", ""}}))
+      ->check(CLI::IsMember({"process", "node", ""}))
+      ->capture_default_str();
+  verb->callback([options, &chosen] { chosen = [options] { return report(*options); }; });
+}
+
+}  // namespace tools

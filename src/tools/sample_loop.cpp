@@ -1,0 +1,362 @@
+#include "tools/sample_loop.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <deque>
+#include <optional>
+
+#include "base/clock.hpp"
+#include "base/memory.hpp"
+#include "base/process.hpp"
+#include "base/socket.hpp"
+#include "probe/sampler.hpp"
+#include "record/marks.hpp"
+#include "tools/death.hpp"
+#include "tools/disk.hpp"
+#include "tools/row_queue.hpp"
+#include "tools/schedule.hpp"
+#include "tools/version.hpp"
+
+namespace tools {
+namespace {
+
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+constexpr std::int64_t kLookForRootNs = kSecondNs / 2;
+constexpr std::int64_t kLeastHoleNs = kSecondNs / 2;  // shorter ones are late ticks, no gaps
+constexpr std::size_t kQueueBytes = 512U << 10;       // memory for rows on their way to the disk
+constexpr std::size_t kMostMarksAtOnce = 64;
+constexpr unsigned kMostSecondsToFinish = 2;
+
+volatile std::sig_atomic_t terminated = 0;
+
+void take_signals() {
+  struct sigaction action{};
+  action.sa_handler = [](int) { terminated = 1; };
+  ::sigaction(SIGTERM, &action, nullptr);
+  action.sa_handler = SIG_IGN;
+  for (const int signal : {SIGINT, SIGHUP, SIGPIPE, SIGQUIT}) ::sigaction(signal, &action, nullptr);
+}
+
+// Each process of the tree takes two descriptors.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+std::size_t queue_slots(std::size_t columns) {
+  return std::clamp<std::size_t>(kQueueBytes / ((columns + 16) * sizeof(record::Value)), 32, 1024);
+}
+
+probe::SamplerOptions sampler_options(const LoopOptions& options) {
+  probe::SamplerOptions result;
+  result.root_pid = options.root_pid;
+  result.excluded_pid = ::getpid();
+  result.process_level = options.process_level;
+  result.node_level = options.node_level;
+  return result;
+}
+
+struct WaitingRecord {
+  record::Record record;
+  std::optional<record::Ack> ack;
+};
+
+class Loop {
+ public:
+  explicit Loop(const LoopOptions& options)
+      : options_(options),
+        sampler_(sampler_options(options)),
+        resume_(resume_point(recording_end_fd())),
+        queue_(queue_slots(sampler_.columns().size()), sampler_.columns().size()),
+        disk_(disk_options(), queue_),
+        schedule_(options.rate_hz, base::monotonic_ns()) {}
+
+  int run() {
+    write_beginning();
+    take_sample(record::kEdgeSample);
+    for (;;) {
+      const bool closing = terminated != 0 || wait_for_something();
+      if (closing) return finish(std::nullopt);
+      if (close_asked_) {
+        return finish(record::End{base::monotonic_ns(), record::EndCause::kClosed, 0});
+      }
+      const std::int64_t now_ns = base::monotonic_ns();
+      if (root_has_ended(now_ns)) return finish(root_end());
+      if (schedule_.is_due(now_ns)) tick(now_ns);
+      push_waiting();
+    }
+  }
+
+ private:
+  [[nodiscard]] int recording_end_fd() const {
+    return options_.spill_fd >= 0 ? options_.spill_fd : options_.recording_fd;
+  }
+
+  [[nodiscard]] DiskOptions disk_options() const {
+    DiskOptions disk;
+    disk.recording_fd = options_.recording_fd;
+    disk.spill_fd = options_.spill_fd;
+    disk.spill_offset = static_cast<std::size_t>(std::max<std::int64_t>(options_.spill_offset, 0));
+    disk.offset = resume_.offset;
+    disk.sequence = resume_.sequence;
+    disk.socket_fd = options_.socket_fd;
+    return disk;
+  }
+
+  void write_beginning() {
+    // The first mark says what is recorded, and is there before we are; others wait for the schema.
+    receive_marks();
+    if (!marks_.empty()) apply(marks_.front());
+    push_machine();
+    push(record::Schema{sampler_.columns()});
+    push(record::Settings{base::monotonic_ns(), options_.rate_hz});
+    push_new_missing();
+    if (resume_.last_row) {
+      sampler_.seed(*resume_.last_row, resume_.schema.columns);
+      push(record::Gap{
+          resume_.last_row->time_ns, base::monotonic_ns(), record::GapReason::kSamplerLost, {}});
+    }
+    if (!marks_.empty()) marks_.erase(marks_.begin());
+    apply_marks();
+  }
+
+  // The first message says what is recorded; it was sent before we were started.
+  void take_hello() {
+    const base::Received received = base::receive_message(options_.socket_fd, buffer_);
+    if (received.status != base::Received::Status::kMessage) return;
+    auto message = record::decode_message({buffer_.data(), received.size});
+    if (!message) return;
+    if (auto* hello = std::get_if<record::Hello>(&*message))
+      options_.label = std::move(hello->label);
+  }
+
+  void push_machine() {
+    record::Machine machine = sampler_.machine();
+    machine.time_ns = base::monotonic_ns();
+    machine.wall_offset_ns = wall_offset_ns_ = base::wall_offset_ns();
+    machine.jumper_version = kVersionText;
+    machine.label = options_.label;
+    machine.sampler_pid = ::getpid();
+    root_start_ticks_ = machine.root_start_ticks;
+    push(std::move(machine));
+  }
+
+  void push_new_missing() {
+    const auto& missing = sampler_.missing();
+    for (; missing_pushed_ < missing.size(); ++missing_pushed_) {
+      record::Missing one = missing[missing_pushed_];
+      if (one.time_ns == 0) one.time_ns = base::monotonic_ns();
+      push(std::move(one));
+    }
+  }
+
+  // True: leave, without anything more to say (the kernel's end of the socket is gone).
+  bool wait_for_something() {
+    std::array<pollfd, 2> entries{
+        {{options_.socket_fd, POLLIN, 0}, {options_.root_pidfd, POLLIN, 0}}};
+    const std::int64_t now_ns = base::monotonic_ns();
+    std::int64_t wait_ns = std::max<std::int64_t>(schedule_.next_ns() - now_ns, 0);
+    if (options_.root_pidfd < 0) wait_ns = std::min(wait_ns, kLookForRootNs);
+    const timespec timeout{static_cast<time_t>(wait_ns / kSecondNs),
+                           static_cast<long>(wait_ns % kSecondNs)};
+    const int ready = ::ppoll(entries.data(), entries.size(), &timeout, nullptr);
+    if (ready <= 0) return false;
+    root_ended_ = entries[1].revents != 0;
+    return entries[0].revents != 0 && !take_marks();
+  }
+
+  // False when the other end is gone.
+  bool take_marks() {
+    const bool open = receive_marks();
+    apply_marks();
+    return open || close_asked_;
+  }
+
+  // Reads the marks that are there. False when the other end is gone.
+  bool receive_marks() {
+    bool open = true;
+    marks_.clear();
+    while (marks_.size() < kMostMarksAtOnce) {
+      base::Received received = base::receive_message(options_.socket_fd, buffer_);
+      open = received.status != base::Received::Status::kClosed;
+      if (received.status != base::Received::Status::kMessage) break;
+      const std::string_view bytes(buffer_.data(), received.size);
+      auto message = record::decode_message(bytes);
+      if (!message || received.truncated) continue;
+      if (auto* begin = std::get_if<record::CellBegin>(&*message)) {
+        if (received.descriptor.valid()) begin->source = source_from(received.descriptor.fd());
+      }
+      close_asked_ = close_asked_ || std::holds_alternative<record::Close>(*message);
+      marks_.push_back(std::move(*message));
+    }
+    return open;
+  }
+
+  // Takes one sample after the marks of cells, and writes them behind it.
+  void apply_marks() {
+    const bool cells = std::any_of(marks_.begin(), marks_.end(), [](const record::Message& mark) {
+      return std::holds_alternative<record::CellBegin>(mark) ||
+             std::holds_alternative<record::CellEnd>(mark);
+    });
+    if (cells) {
+      sampler_.want_proportional();
+      take_sample(record::kEdgeSample);
+    }
+    for (record::Message& mark : marks_) apply(mark);
+  }
+
+  static std::string source_from(int fd) {
+    if (!base::is_sealed(fd)) return {};
+    std::string source(std::min(base::file_size(fd).value_or(0), record::kMostSourceBytes), '\0');
+    source.resize(base::read_at(fd, source, 0).value_or(0));
+    return source;
+  }
+
+  void apply(record::Message& mark) {
+    if (auto* begin = std::get_if<record::CellBegin>(&mark)) {
+      begin->sample_ns = last_sample_ns_;
+      const record::Ack ack{begin->index, false, last_sample_ns_};
+      push(std::move(*begin), ack);
+    } else if (auto* end = std::get_if<record::CellEnd>(&mark)) {
+      end->sample_ns = last_sample_ns_;
+      push(std::move(*end), record::Ack{end->index, true, last_sample_ns_});
+    } else if (auto* settings = std::get_if<record::Settings>(&mark)) {
+      const std::int64_t now_ns = base::monotonic_ns();
+      schedule_.set_rate(settings->rate_hz, now_ns);
+      push(record::Settings{now_ns, schedule_.rate_hz()});
+    }
+  }
+
+  void tick(std::int64_t now_ns) {
+    const bool late = schedule_.advance(now_ns);
+    take_sample(late ? record::kLateSample : 0);
+    if (sampler_.capacity_changed() || wall_clock_jumped(now_ns)) push_machine();
+    push_new_missing();
+  }
+
+  // Once a second: a wall clock that was set makes a new machine chunk with the new offset.
+  bool wall_clock_jumped(std::int64_t now_ns) {
+    if (now_ns - wall_looked_ns_ < kSecondNs) return false;
+    wall_looked_ns_ = now_ns;
+    constexpr std::int64_t kSlewNs = 50'000'000;
+    return std::abs(base::wall_offset_ns() - wall_offset_ns_) > kSlewNs;
+  }
+
+  void take_sample(std::uint8_t flags) noexcept {
+    const std::int64_t now_ns = base::monotonic_ns();
+    note_hole(now_ns);
+    last_sample_ns_ = now_ns;
+    QueueItem* slot = waiting_.empty() ? queue_.free_slot() : nullptr;
+    if (slot == nullptr) {
+      if (dropped_since_ns_ == 0) dropped_since_ns_ = now_ns;
+      return;
+    }
+    slot->record.reset();
+    slot->sample.flags = flags;
+    sampler_.tick(slot->sample, now_ns);
+    queue_.push();
+  }
+
+  void note_hole(std::int64_t now_ns) {
+    const std::int64_t hole_ns = now_ns - last_sample_ns_;
+    if (last_sample_ns_ == 0 || hole_ns < std::max(3 * schedule_.period_ns(), kLeastHoleNs)) return;
+    push(record::Gap{last_sample_ns_, now_ns, record::GapReason::kSamplerStopped, {}});
+  }
+
+  // Records keep their order with the rows and are never dropped: they wait when the disk is
+  // behind (the kernel bounds how many it has unacknowledged).
+  void push(record::Record record, std::optional<record::Ack> ack = {}) {
+    waiting_.push_back({std::move(record), ack});
+    push_waiting();
+  }
+
+  void push_waiting() {
+    while (!waiting_.empty()) {
+      QueueItem* slot = queue_.free_slot();
+      if (slot == nullptr) return;
+      if (dropped_since_ns_ != 0) {
+        slot->record = record::Gap{std::exchange(dropped_since_ns_, 0),
+                                   base::monotonic_ns(),
+                                   record::GapReason::kDropped,
+                                   {}};
+        slot->ack.reset();
+        queue_.push();
+        continue;
+      }
+      slot->record = std::move(waiting_.front().record);
+      slot->ack = waiting_.front().ack;
+      waiting_.pop_front();
+      queue_.push();
+    }
+  }
+
+  bool root_has_ended(std::int64_t now_ns) {
+    if (options_.root_pid <= 0) return false;
+    if (options_.root_pidfd >= 0) return root_ended_;
+    if (now_ns - root_looked_ns_ < kLookForRootNs) return false;
+    root_looked_ns_ = now_ns;
+    const auto stat = base::read_small_file(fmt::format("/proc/{}/stat", options_.root_pid), 4096);
+    return !stat || zombie_wait_status(*stat, root_start_ticks_) >= 0;
+  }
+
+  record::End root_end() {
+    return end_of(options_.root_pid, root_start_ticks_, options_.root_pidfd);
+  }
+
+  int finish(std::optional<record::End> end) {
+    ::alarm(kMostSecondsToFinish);  // SIGALRM ends us: a disk that hangs keeps no process
+    for (;;) {
+      push_waiting();
+      QueueItem* slot = waiting_.empty() ? queue_.free_slot() : nullptr;
+      if (slot != nullptr) {
+        slot->record.reset();
+        if (end) slot->record = *end;
+        slot->ack.reset();
+        slot->last = true;
+        queue_.push();
+        return 0;  // ~Disk waits until it is written
+      }
+      constexpr timespec kShortly{0, 5'000'000};
+      ::nanosleep(&kShortly, nullptr);
+    }
+  }
+
+  LoopOptions options_;
+  probe::Sampler sampler_;
+  ResumePoint resume_;
+  RowQueue queue_;
+  Disk disk_;
+  Schedule schedule_;
+  std::deque<WaitingRecord> waiting_;
+  std::vector<record::Message> marks_;
+  std::vector<char> buffer_ = std::vector<char>(record::kMostMessageBytes);
+  std::size_t missing_pushed_ = 0;
+  std::int64_t last_sample_ns_ = 0;
+  std::int64_t dropped_since_ns_ = 0;
+  std::int64_t wall_offset_ns_ = 0;
+  std::int64_t wall_looked_ns_ = 0;
+  std::int64_t root_looked_ns_ = 0;
+  std::int64_t root_start_ticks_ = 0;
+  bool root_ended_ = false;
+  bool close_asked_ = false;
+};
+
+}  // namespace
+
+int run_sample_loop(const LoopOptions& options) {
+  take_signals();
+  raise_descriptor_limit();
+  Loop loop(options);
+  return loop.run();
+}
+
+}  // namespace tools

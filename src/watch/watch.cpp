@@ -1,0 +1,446 @@
+#include "watch/watch.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/memory.hpp"
+#include "base/socket.hpp"
+
+namespace watch {
+namespace {
+
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+constexpr std::int64_t kHourNs = 3600 * kSecondNs;
+constexpr std::int64_t kLookMs = 1000;
+constexpr std::int64_t kLongestDelayNs = 60 * kSecondNs;
+constexpr std::size_t kMostStartsAnHour = 6;  // the first one and five more
+constexpr std::chrono::seconds kMostTimeToClose{2};
+constexpr std::size_t kMostPendingSourceBytes = 64U << 20;
+
+// While the thread is made, so that it never takes a signal that belongs to the user's threads.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+bool is_end_of(const record::Message& mark, std::int64_t index) noexcept {
+  const auto* end = std::get_if<record::CellEnd>(&mark);
+  return end != nullptr && end->index == index;
+}
+
+bool is_acknowledged_by(const record::Message& mark, const record::Ack& ack) noexcept {
+  if (ack.end) return is_end_of(mark, ack.index);
+  const auto* begin = std::get_if<record::CellBegin>(&mark);
+  return begin != nullptr && begin->index == ack.index;
+}
+
+}  // namespace
+
+Watch::Watch(WatchOptions options, Place place)
+    : options_(std::move(options)),
+      place_(std::move(place)),
+      owner_(::getpid()),
+      recording_identity_(base::identity_of(place_.file.fd()).value_or(base::FileIdentity{})),
+      rate_hz_(options_.rate_hz),
+      root_pidfd_(base::open_pidfd(owner_)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      wake_identity_(base::identity_of(wake_.fd()).value_or(base::FileIdentity{})) {
+  if (!place_.refusals.empty()) {
+    warn(fmt::format("{} ({})", place_.sentence, fmt::join(place_.refusals, "; ")));
+  }
+  start_sampler();
+  const SignalsBlocked blocked;
+  thread_ = std::thread([this] { run(); });
+}
+
+Watch::~Watch() { close(); }
+
+bool Watch::is_owner() const noexcept { return ::getpid() == owner_; }
+
+bool Watch::is_live() const noexcept { return is_owner() && !closed_; }
+
+std::int64_t Watch::begin(std::string_view source, std::optional<std::int64_t> execution_count) {
+  if (!is_live()) return 0;
+  record::CellBegin cell;
+  cell.source = source.substr(0, record::kMostSourceBytes);
+  cell.source_bytes = static_cast<std::int64_t>(source.size());
+  cell.execution_count = execution_count.value_or(record::kNoExecutionCount);
+  const std::lock_guard lock(mutex_);
+  const std::int64_t index = cell.index = next_index_++;
+  cell.counters = edge_.read();
+  cell.time_ns = base::monotonic_ns();
+  enqueue(std::move(cell));
+  return index;
+}
+
+void Watch::end(std::int64_t index, record::Outcome outcome,
+                std::optional<std::int64_t> execution_count) {
+  if (!is_live() || index <= 0) return;
+  record::CellEnd cell;
+  cell.time_ns = base::monotonic_ns();
+  const std::lock_guard lock(mutex_);
+  cell.counters = edge_.read();
+  cell.index = index;
+  cell.outcome = outcome;
+  cell.execution_count = execution_count.value_or(record::kNoExecutionCount);
+  enqueue(std::move(cell));
+}
+
+bool Watch::wait(std::int64_t index, std::int64_t timeout_ns) {
+  if (!is_live()) return false;
+  std::unique_lock lock(mutex_);
+  const auto is_pending = [&] {
+    return std::any_of(pending_.begin(), pending_.end(),
+                       [&](const Pending& one) { return is_end_of(one.mark, index); });
+  };
+  acknowledged_.wait_for(lock, std::chrono::nanoseconds(timeout_ns),
+                         [&] { return !sampler_runs_ || !is_pending(); });
+  return sampler_runs_ && !is_pending();
+}
+
+void Watch::set_rate(double rate_hz) {
+  if (!is_live()) return;
+  const std::lock_guard lock(mutex_);
+  rate_hz_ = rate_hz;
+  if (sampler_runs_) send(record::Settings{base::monotonic_ns(), rate_hz});
+}
+
+WatchState Watch::state() const {
+  WatchState state;
+  if (!is_live()) {
+    state.lost = "this process has no sampler of its own: it was forked, or the session is closed";
+    return state;
+  }
+  const std::lock_guard lock(mutex_);
+  if (sampler_runs_) state.sampler_pid = sampler_.pid;
+  state.restarts = restarts_;
+  state.lost = lost_;
+  state.rate_hz = rate_hz_;
+  state.where = spill_.valid()
+                    ? place_.sentence + "; its newest part is in memory: " + spill_reason_
+                    : place_.sentence;
+  return state;
+}
+
+std::vector<std::string> Watch::take_warnings() {
+  if (!is_live()) return {};
+  const std::lock_guard lock(mutex_);
+  return std::exchange(warnings_, {});
+}
+
+std::vector<PendingCell> Watch::pending_cells() const {
+  std::vector<PendingCell> cells;
+  if (!is_live()) return cells;
+  const std::lock_guard lock(mutex_);
+  for (const Pending& one : pending_) {
+    if (const auto* begin = std::get_if<record::CellBegin>(&one.mark)) {
+      cells.push_back({*begin, std::nullopt});
+    } else if (const auto* end = std::get_if<record::CellEnd>(&one.mark)) {
+      const auto same = [&](const PendingCell& cell) { return cell.begin.index == end->index; };
+      auto cell = std::find_if(cells.begin(), cells.end(), same);
+      if (cell == cells.end()) {
+        cell = cells.insert(cells.end(), PendingCell{});  // its begin is in the recording
+        cell->begin.index = end->index;
+      }
+      cell->end = *end;
+    }
+  }
+  return cells;
+}
+
+std::pair<int, std::size_t> Watch::spill() const {
+  const std::lock_guard lock(mutex_);
+  if (!spill_.valid()) return {-1, 0};
+  return {spill_.fd(), static_cast<std::size_t>(spill_offset_)};
+}
+
+void Watch::close() {
+  if (!is_live()) return;
+  {
+    std::unique_lock lock(mutex_);
+    closing_ = true;
+    if (sampler_runs_) {
+      send_pending();
+      send(record::Close{});
+      const auto ended = [&] { return !sampler_runs_; };
+      if (!acknowledged_.wait_for(lock, kMostTimeToClose, ended) && sampler_.pidfd.valid()) {
+        base::kill_by_pidfd(sampler_.pidfd.fd());
+      }
+    }
+    stop_ = true;
+    wake();
+  }
+  thread_.join();
+  closed_ = true;
+}
+
+// ---- with mutex_ held ----
+
+void Watch::enqueue(record::Message mark) {
+  if (const auto* begin = std::get_if<record::CellBegin>(&mark)) {
+    pending_source_bytes_ += begin->source.size();
+  }
+  pending_.push_back({std::move(mark), false});
+  // Without any sampler the history lives here: whole, but for the oldest cells' code.
+  for (auto one = pending_.begin();
+       pending_source_bytes_ > kMostPendingSourceBytes && one != pending_.end(); ++one) {
+    if (auto* begin = std::get_if<record::CellBegin>(&one->mark)) {
+      pending_source_bytes_ -= begin->source.size();
+      begin->source.clear();
+    }
+  }
+  if (sampler_runs_ && !send_pending()) wake();
+}
+
+bool Watch::send_pending() {
+  for (Pending& one : pending_) {
+    if (one.sent) continue;
+    switch (send(one.mark)) {
+      case base::SendResult::kSent:
+        one.sent = true;
+        break;
+      case base::SendResult::kFull:
+        return false;
+      case base::SendResult::kClosed:
+        return true;  // the thread will see its end
+    }
+  }
+  return true;
+}
+
+base::SendResult Watch::send(const record::Message& mark) {
+  look_at_descriptors();
+  if (!socket_.valid()) return base::SendResult::kClosed;
+  std::string bytes;
+  const auto* begin = std::get_if<record::CellBegin>(&mark);
+  if (begin == nullptr || begin->source.size() <= record::kMostInlineSourceBytes) {
+    record::encode_message(mark, bytes);
+    return base::send_message(socket_.fd(), bytes);
+  }
+  record::CellBegin without_source = *begin;
+  without_source.source.clear();
+  const base::File memory = base::make_sealed_memfd("jumper-source", begin->source);
+  record::encode_message(std::move(without_source), bytes);
+  return base::send_message(socket_.fd(), bytes, memory.fd());
+}
+
+// The user's code may close all descriptors (as a daemon does); their numbers may mean other files
+// by now, so none of those is closed or written to. The sampler sees the end of its socket and
+// leaves; its pidfd, opened anew, says when.
+void Watch::look_at_descriptors() {
+  if (base::identity_of(wake_.fd()) != wake_identity_) {
+    static_cast<void>(wake_.release());
+    wake_ = base::File(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    wake_identity_ = base::identity_of(wake_.fd()).value_or(base::FileIdentity{});
+  }
+  if (!sampler_runs_ || !socket_.valid()) return;
+  if (base::identity_of(socket_.fd()) == socket_identity_) return;
+  static_cast<void>(socket_.release());
+  static_cast<void>(root_pidfd_.release());
+  root_pidfd_ = base::open_pidfd(owner_);
+  if (!sampler_.pidfd.valid()) return sampler_ended();
+  const auto identity = pidfd_identity_;
+  static_cast<void>(sampler_.pidfd.release());
+  sampler_.pidfd = base::open_pidfd(sampler_.pid);
+  if (base::identity_of(sampler_.pidfd.fd()) != identity) sampler_ended();
+}
+
+bool Watch::recording_is_ours() {
+  if (base::identity_of(place_.file.fd()) == recording_identity_) return true;
+  static_cast<void>(place_.file.release());
+  if (place_.path.empty()) return false;
+  place_.file = base::File::try_open(place_.path.c_str(), O_RDWR | O_NOFOLLOW);
+  return place_.file.valid() && base::identity_of(place_.file.fd()) == recording_identity_;
+}
+
+bool Watch::start_sampler() {
+  restart_at_ns_ = 0;
+  starts_ns_.push_back(base::monotonic_ns());
+  if (options_.program.empty()) {
+    lost_ = "the program 'jumper' was not found beside this Python; reinstall jumper-hpc";
+    warn("cells are kept without samples: " + lost_);
+    return false;
+  }
+  if (!recording_is_ours()) {
+    lost_ = "the recording's descriptor was closed by this process's own code";
+    warn("cells are kept without samples: " + lost_);
+    return false;
+  }
+  try {
+    auto [ours, theirs] = base::make_socket_pair();
+    std::vector<int> descriptors{theirs.fd(), place_.file.fd()};
+    std::vector<std::string> arguments{options_.program, "sample",
+                                       "--socket",       "3",
+                                       "--recording",    "4",
+                                       "--root-pid",     std::to_string(owner_),
+                                       "--rate",         fmt::format("{}", rate_hz_)};
+    const auto pass = [&](const char* option, int fd) {
+      arguments.emplace_back(option);
+      arguments.push_back(std::to_string(3 + descriptors.size()));
+      descriptors.push_back(fd);
+    };
+    if (root_pidfd_.valid()) pass("--root-pidfd", root_pidfd_.fd());
+    if (spill_.valid()) {
+      pass("--spill", spill_.fd());
+      arguments.emplace_back("--spill-offset");
+      arguments.push_back(std::to_string(spill_offset_));
+    }
+    if (!options_.process_level) arguments.emplace_back("--no-process");
+    if (!options_.node_level) arguments.emplace_back("--no-node");
+    socket_ = std::move(ours);
+    socket_identity_ = base::identity_of(socket_.fd()).value_or(base::FileIdentity{});
+    send(record::Hello{options_.label});
+    sampler_ = base::start_hidden(options_.program, arguments, descriptors);
+  } catch (const base::Error& error) {
+    socket_.close();
+    lost_ = error.what();
+    warn("cells are kept without samples: " + lost_);
+    plan_restart();
+    return false;
+  }
+  pidfd_identity_ = base::identity_of(sampler_.pidfd.fd());
+  sampler_runs_ = true;
+  lost_.clear();
+  for (Pending& one : pending_) one.sent = false;
+  send_pending();
+  return true;
+}
+
+void Watch::plan_restart() {
+  const std::int64_t now_ns = base::monotonic_ns();
+  while (!starts_ns_.empty() && now_ns - starts_ns_.front() > kHourNs) starts_ns_.pop_front();
+  if (starts_ns_.size() >= kMostStartsAnHour) {
+    lost_ = "the sampler ended five times within an hour, no other one is started";
+    warn("no more samples are taken: " + lost_);
+    return;
+  }
+  const std::int64_t delay_ns = kSecondNs << std::min<std::size_t>(starts_ns_.size() - 1, 6);
+  restart_at_ns_ = now_ns + std::min(delay_ns, kLongestDelayNs);
+}
+
+void Watch::sampler_ended() {
+  if (!sampler_runs_) return;
+  sampler_runs_ = false;
+  socket_.close();
+  sampler_.pidfd.close();
+  for (Pending& one : pending_) one.sent = false;
+  acknowledged_.notify_all();
+  if (closing_) return;
+  ++restarts_;
+  lost_ = "the sampler has ended, another one is about to start";
+  warn(
+      fmt::format("the sampler (pid {}) ended unexpectedly; another one goes on, the gap is "
+                  "marked in the recording",
+                  sampler_.pid));
+  plan_restart();
+  wake();
+}
+
+void Watch::warn(std::string sentence) {
+  if (std::find(warned_.begin(), warned_.end(), sentence) != warned_.end()) return;
+  warned_.push_back(sentence);
+  warnings_.push_back(std::move(sentence));
+}
+
+void Watch::wake() const {
+  if (base::identity_of(wake_.fd()) != wake_identity_) return;
+  ::eventfd_write(wake_.fd(), 1);
+}
+
+// ---- our thread ----
+
+void Watch::run() {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    const bool unsent = sampler_runs_ && std::any_of(pending_.begin(), pending_.end(),
+                                                     [](const Pending& one) { return !one.sent; });
+    const auto events = static_cast<short>(unsent ? POLLIN | POLLOUT : POLLIN);
+    std::array<pollfd, 3> entries{{{wake_.fd(), POLLIN, 0},
+                                   {sampler_runs_ ? socket_.fd() : -1, events, 0},
+                                   {sampler_runs_ ? sampler_.pidfd.fd() : -1, POLLIN, 0}}};
+    // A poll that goes on keeps files open which the user's code has closed: look now and then.
+    std::int64_t timeout_ms = kLookMs;
+    if (restart_at_ns_ != 0) {
+      const std::int64_t left_ms = (restart_at_ns_ - base::monotonic_ns()) / 1'000'000 + 1;
+      timeout_ms = std::clamp<std::int64_t>(left_ms, 0, kLookMs);
+    }
+    lock.unlock();
+    ::poll(entries.data(), entries.size(), static_cast<int>(timeout_ms));
+    lock.lock();
+    if ((entries[0].revents & POLLIN) != 0) {
+      eventfd_t count = 0;
+      ::eventfd_read(wake_.fd(), &count);
+    }
+    if (stop_) break;
+    look_at_descriptors();
+    // The entries may be older than what other threads did to the socket meanwhile.
+    if (sampler_runs_ && socket_.valid() && entries[1].fd == socket_.fd() &&
+        entries[1].revents != 0) {
+      take_messages();
+    }
+    if (sampler_runs_ && sampler_.pidfd.valid() && base::has_ended(sampler_.pidfd.fd())) {
+      take_messages();  // its last words
+      sampler_ended();
+    }
+    if (sampler_runs_) send_pending();
+    if (restart_at_ns_ != 0 && base::monotonic_ns() >= restart_at_ns_ && !closing_) start_sampler();
+  }
+}
+
+void Watch::take_messages() {
+  std::array<char, 4096> buffer{};
+  while (sampler_runs_) {
+    look_at_descriptors();
+    if (!socket_.valid()) return;
+    base::Received received = base::receive_message(socket_.fd(), buffer);
+    if (received.status == base::Received::Status::kEmpty) return;
+    if (received.status == base::Received::Status::kClosed) return sampler_ended();
+    auto message = record::decode_message({buffer.data(), received.size});
+    if (message && !received.truncated) take(std::move(*message), std::move(received.descriptor));
+  }
+}
+
+void Watch::take(record::Message message, base::File descriptor) {
+  if (const auto* ack = std::get_if<record::Ack>(&message)) {
+    const auto known = [&](const Pending& one) { return is_acknowledged_by(one.mark, *ack); };
+    if (std::none_of(pending_.begin(), pending_.end(), known)) return;
+    for (bool found = false; !found; pending_.pop_front()) {
+      found = known(pending_.front());
+      if (const auto* begin = std::get_if<record::CellBegin>(&pending_.front().mark)) {
+        pending_source_bytes_ -= begin->source.size();
+      }
+    }
+    acknowledged_.notify_all();
+  } else if (const auto* spill = std::get_if<record::Spill>(&message)) {
+    if (spill_.valid()) old_spills_.push_back(std::move(spill_));
+    if (spill->over) return;
+    if (!descriptor.valid()) return;
+    spill_ = std::move(descriptor);
+    spill_offset_ = spill->offset;
+    spill_reason_ = spill->reason;
+    warn(fmt::format("the recording goes on in memory: '{}' takes no more ({})", place_.path,
+                     spill->reason));
+  }
+}
+
+}  // namespace watch

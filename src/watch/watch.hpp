@@ -1,0 +1,147 @@
+#pragma once
+// The kernel's side of watching: creates the recording, starts the sampler, marks cells, and goes
+// on whatever happens to the sampler. Any thread may call; in a forked child nothing does anything.
+//
+// Threads: the caller's, and one of ours (all signals blocked) that takes acknowledgements, notices
+// the sampler's end and starts another, and sends again what wasn't acknowledged.
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/file.hpp"
+#include "base/process.hpp"
+#include "base/socket.hpp"
+#include "probe/edge.hpp"
+#include "record/marks.hpp"
+#include "watch/place.hpp"
+
+namespace watch {
+
+struct WatchOptions {
+  std::string program;  // path of `jumper`; "": none was found, nothing is sampled
+  std::string label;
+  double rate_hz = 10.0;
+  bool process_level = true;
+  bool node_level = true;
+};
+
+// A cell as this process knows it, before the recording has it.
+struct PendingCell {
+  record::CellBegin begin;
+  std::optional<record::CellEnd> end;
+};
+
+struct WatchState {
+  std::optional<std::int64_t> sampler_pid;  // absent: none runs at the moment
+  int restarts = 0;
+  std::string lost;  // why nothing is sampled at the moment; "" when all is well
+  double rate_hz = 10.0;
+  std::string where;  // a sentence
+};
+
+class Watch {
+ public:
+  // Starts the sampler. Doesn't throw when that fails: state().lost and take_warnings() say so.
+  Watch(WatchOptions options, Place place);
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+  ~Watch();  // close(); only in the owner
+
+  // Marks the begin of a cell; its index, from 1. 0 in a forked child and after close(). Reads
+  // this process's own counters (some 30 us) and doesn't wait for anybody.
+  std::int64_t begin(std::string_view source, std::optional<std::int64_t> execution_count);
+  void end(std::int64_t index, record::Outcome outcome,
+           std::optional<std::int64_t> execution_count);
+
+  // Waits until the end of the cell and its sample are in the recording, `timeout_ns` at most.
+  // False when they aren't (late, or there is no sampler).
+  bool wait(std::int64_t index, std::int64_t timeout_ns);
+
+  void set_rate(double rate_hz);
+
+  [[nodiscard]] WatchState state() const;
+  // Sentences that the user must be told, each once.
+  std::vector<std::string> take_warnings();
+  // Marks that no sampler has acknowledged.
+  [[nodiscard]] std::vector<PendingCell> pending_cells() const;
+
+  [[nodiscard]] int recording_fd() const noexcept { return place_.file.fd(); }
+  [[nodiscard]] const std::string& path() const noexcept { return place_.path; }
+  // Where the recording goes on in memory while the disk is full: a descriptor that stays open as
+  // long as this object, and the offset; or {-1, 0}.
+  [[nodiscard]] std::pair<int, std::size_t> spill() const;
+
+  // True in the process that made this object. In a forked child it must not be destroyed either
+  // (our thread isn't there): leave it.
+  [[nodiscard]] bool is_owner() const noexcept;
+  // The same, and before close().
+  [[nodiscard]] bool is_live() const noexcept;
+
+  // Ends the recording and the sampler, within 2 s. Idempotent.
+  void close();
+
+ private:
+  struct Pending {
+    record::Message mark;
+    bool sent = false;  // to the sampler that runs now
+  };
+
+  void run();
+  bool start_sampler();
+  void sampler_ended();
+  void take_messages();
+  void take(record::Message message, base::File descriptor);
+  bool send_pending();  // false: the socket is full, try again when it is writable
+  base::SendResult send(const record::Message& mark);
+  void enqueue(record::Message mark);
+  void plan_restart();
+  void look_at_descriptors();
+  bool recording_is_ours();
+  void wake() const;
+  void warn(std::string sentence);
+
+  const WatchOptions options_;
+  Place place_;
+  const pid_t owner_;
+  const base::FileIdentity recording_identity_;
+  probe::EdgeReader edge_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable acknowledged_;
+  std::deque<Pending> pending_;
+  std::int64_t next_index_ = 1;
+  std::size_t pending_source_bytes_ = 0;
+  double rate_hz_;
+  base::File socket_;
+  base::FileIdentity socket_identity_;
+  std::optional<base::FileIdentity> pidfd_identity_;  // tells processes apart since Linux 6.9
+  base::File root_pidfd_;
+  base::HiddenChild sampler_;
+  bool sampler_runs_ = false;
+  bool closing_ = false;  // the sampler was told to leave
+  bool stop_ = false;     // our thread ends
+  std::atomic<bool> closed_ = false;
+  int restarts_ = 0;
+  std::deque<std::int64_t> starts_ns_;  // of the last hour
+  std::int64_t restart_at_ns_ = 0;      // 0: none is planned
+  std::string lost_;
+  base::File spill_;
+  std::vector<base::File> old_spills_;  // kept open: a reader may still hold their numbers
+  std::int64_t spill_offset_ = 0;
+  std::string spill_reason_;
+  std::vector<std::string> warnings_;  // not yet taken
+  std::vector<std::string> warned_;
+
+  base::File wake_;  // eventfd
+  base::FileIdentity wake_identity_;
+  std::thread thread_;
+};
+
+}  // namespace watch

@@ -1,0 +1,251 @@
+#include "watch/watch.hpp"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <filesystem>
+#include <functional>
+
+#include "base/clock.hpp"
+#include "store/recording.hpp"
+#include "store/summary.hpp"
+
+namespace watch {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+constexpr std::int64_t kLongNs = 20 * kSecondNs;
+
+// Looks at `condition` until it holds; false when it doesn't within a long time.
+bool await(const std::function<bool()>& condition) {
+  const std::int64_t until_ns = base::monotonic_ns() + kLongNs;
+  while (!condition()) {
+    if (base::monotonic_ns() > until_ns) return false;
+    ::poll(nullptr, 0, 2);
+  }
+  return true;
+}
+
+class WatchTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = ::testing::TempDir() + "jumper-watch-XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    directory_ = name;
+  }
+  void TearDown() override {
+    std::filesystem::remove_all(directory_);
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
+  }
+
+  Watch make(const std::string& program = JUMPER_PROGRAM, double rate_hz = 50) {
+    return {{program, "a test", rate_hz, true, true}, create_recording(directory_)};
+  }
+  static store::Recording recording_of(const Watch& watch) {
+    store::Recording recording = store::Recording::follow(watch.recording_fd());
+    const auto [fd, offset] = watch.spill();
+    recording.set_spill(fd, offset);
+    recording.refresh();
+    return recording;
+  }
+  static std::int64_t run_cell(Watch& watch, std::string_view source) {
+    const std::int64_t index = watch.begin(source, std::nullopt);
+    watch.end(index, record::Outcome::kOk, std::nullopt);
+    return index;
+  }
+
+  std::string directory_;
+};
+
+TEST_F(WatchTest, RecordsACellBetweenTwoEdgeSamples) {
+  Watch watch = make();
+  const std::int64_t index = watch.begin("x = 1", 7);
+  EXPECT_EQ(index, 1);
+  watch.end(index, record::Outcome::kError, 7);
+  ASSERT_TRUE(watch.wait(index, kLongNs));
+  const store::Recording recording = recording_of(watch);
+  ASSERT_THAT(recording.cells(), SizeIs(1));
+  const store::Cell& cell = recording.cells()[0];
+  EXPECT_EQ(recording.source(cell), "x = 1");
+  EXPECT_EQ(cell.execution_count(), 7);
+  EXPECT_EQ(cell.end->outcome, record::Outcome::kError);
+  EXPECT_GE(cell.begin.sample_ns, cell.begin.time_ns);
+  EXPECT_GE(cell.end->sample_ns, cell.end->time_ns);
+  EXPECT_THAT(watch.pending_cells(), IsEmpty());
+  EXPECT_THAT(watch.take_warnings(), IsEmpty());
+}
+
+TEST_F(WatchTest, EndsTheRecordingAndTheSamplerWhenItIsClosed) {
+  std::string path;
+  std::int64_t pid = 0;
+  {
+    Watch watch = make();
+    path = watch.path();
+    pid = watch.state().sampler_pid.value();
+    run_cell(watch, "x");
+  }
+  EXPECT_TRUE(await([&] { return ::kill(static_cast<pid_t>(pid), 0) != 0; }));
+  const store::Recording recording = store::Recording::open(path);
+  ASSERT_TRUE(recording.end());
+  EXPECT_EQ(recording.end()->cause, record::EndCause::kClosed);
+  EXPECT_THAT(recording.cells(), SizeIs(1));
+  EXPECT_THAT(recording.damages(), IsEmpty());
+}
+
+TEST_F(WatchTest, CarriesSourceOfAnySize) {
+  Watch watch = make();
+  for (const std::size_t size :
+       {0UL, 1UL, 32UL << 10, (32UL << 10) + 1, 1UL << 20, (8UL << 20) + 5}) {
+    const std::string source(size, 'x');
+    const std::int64_t index = run_cell(watch, source);
+    ASSERT_TRUE(watch.wait(index, kLongNs)) << size;
+    const store::Recording recording = recording_of(watch);
+    const store::Cell* cell = recording.cell(index);
+    ASSERT_NE(cell, nullptr);
+    EXPECT_EQ(recording.source(*cell), source.substr(0, record::kMostSourceBytes));
+    EXPECT_EQ(cell->begin.source_bytes, static_cast<std::int64_t>(size));
+  }
+}
+
+TEST_F(WatchTest, TakesMoreCellsThanTheSocketHolds) {
+  Watch watch = make();
+  std::int64_t last = 0;
+  for (int i = 0; i < 2000; ++i) last = run_cell(watch, std::string(500, 'x'));
+  ASSERT_TRUE(watch.wait(last, kLongNs));
+  ASSERT_TRUE(await([&] { return watch.pending_cells().empty(); }));
+  EXPECT_THAT(recording_of(watch).cells(), SizeIs(2000));
+}
+
+TEST_F(WatchTest, KeepsCellsWhileTheSamplerIsStopped) {
+  Watch watch = make();
+  const auto pid = static_cast<pid_t>(watch.state().sampler_pid.value());
+  ASSERT_TRUE(watch.wait(run_cell(watch, "before"), kLongNs));
+  ASSERT_EQ(::kill(pid, SIGSTOP), 0);
+  const std::int64_t begin_ns = base::monotonic_ns();
+  for (int i = 0; i < 500; ++i) run_cell(watch, std::string(2000, 'y'));
+  EXPECT_LT(base::monotonic_ns() - begin_ns, kLongNs / 2);  // nobody waited for it
+  EXPECT_FALSE(watch.wait(501, kSecondNs / 100));
+  EXPECT_THAT(watch.pending_cells(), SizeIs(500));
+  ASSERT_EQ(::kill(pid, SIGCONT), 0);
+  ASSERT_TRUE(watch.wait(501, kLongNs));
+  ASSERT_TRUE(await([&] { return watch.pending_cells().empty(); }));
+  EXPECT_THAT(recording_of(watch).cells(), SizeIs(501));
+}
+
+TEST_F(WatchTest, StartsAnotherSamplerThatGoesOnAfterAGap) {
+  Watch watch = make();
+  ASSERT_TRUE(watch.wait(run_cell(watch, "before"), kLongNs));
+  const std::int64_t pid = watch.state().sampler_pid.value();
+  const std::int64_t during = watch.begin("during", std::nullopt);
+  ASSERT_EQ(::kill(static_cast<pid_t>(pid), SIGKILL), 0);
+  ASSERT_TRUE(await([&] { return !watch.state().lost.empty(); }));
+  watch.end(during, record::Outcome::kOk, std::nullopt);
+  EXPECT_FALSE(watch.wait(during, kSecondNs / 100));
+  ASSERT_TRUE(await([&] { return watch.state().sampler_pid.has_value(); }));
+  EXPECT_NE(watch.state().sampler_pid, pid);
+  ASSERT_TRUE(watch.wait(during, kLongNs));
+  const store::Recording recording = recording_of(watch);
+  EXPECT_THAT(recording.cells(), SizeIs(2));
+  ASSERT_THAT(recording.gaps(), SizeIs(1));
+  EXPECT_EQ(recording.gaps()[0].reason, record::GapReason::kSamplerLost);
+  EXPECT_EQ(watch.state().restarts, 1);
+  EXPECT_THAT(watch.take_warnings(), SizeIs(1));
+  EXPECT_THAT(watch.take_warnings(), IsEmpty());
+}
+
+TEST_F(WatchTest, KeepsHistoryWithoutAnySampler) {
+  for (const std::string program : {"", "/nonexistent/jumper"}) {
+    Watch watch = make(program);
+    const std::int64_t index = watch.begin("x", 1);
+    watch.end(index, record::Outcome::kOk, 1);
+    EXPECT_FALSE(watch.wait(index, kLongNs));
+    ASSERT_THAT(watch.pending_cells(), SizeIs(1));
+    EXPECT_EQ(watch.pending_cells()[0].begin.source, "x");
+    EXPECT_TRUE(watch.pending_cells()[0].end);
+    const auto warnings = watch.take_warnings();
+    ASSERT_THAT(warnings, SizeIs(1));
+    EXPECT_THAT(warnings[0], HasSubstr("cells are kept without samples"));
+    EXPECT_THAT(watch.state().lost, HasSubstr("jumper"));
+  }
+}
+
+TEST_F(WatchTest, NeverWritesToDescriptorsThatItsUserClosed) {
+  Watch watch = make();
+  ASSERT_TRUE(watch.wait(run_cell(watch, "before"), kLongNs));
+  // A cell that closes everything it finds, and then opens files of its own.
+  ::close_range(3, 500, 0);
+  std::vector<base::File> own;
+  for (int i = 0; i < 60; ++i) {
+    own.push_back(
+        base::File::open(directory_ + "/own" + std::to_string(i), O_RDWR | O_CREAT, 0600));
+  }
+  const std::int64_t index = run_cell(watch, "after");
+  EXPECT_TRUE(await([&] { return watch.wait(index, kSecondNs / 100); }));
+  EXPECT_EQ(watch.state().restarts, 1);
+  for (const base::File& file : own) EXPECT_EQ(base::file_size(file.fd()), 0U);
+  const std::string path = watch.path();
+  watch.close();
+  for (const base::File& file : own) EXPECT_NE(::fcntl(file.fd(), F_GETFD), -1);
+  EXPECT_THAT(store::Recording::open(path).cells(), SizeIs(2));
+}
+
+TEST_F(WatchTest, DoesNothingInAForkedChild) {
+  Watch watch = make();
+  ASSERT_TRUE(watch.wait(run_cell(watch, "parent"), kLongNs));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool quiet = watch.begin("child", 1) == 0 && !watch.wait(1, 0) &&
+                       watch.pending_cells().empty() && !watch.is_owner();
+    watch.close();
+    ::_exit(quiet ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(watch.wait(run_cell(watch, "parent again"), kLongNs));
+  EXPECT_THAT(recording_of(watch).cells(), SizeIs(2));
+}
+
+TEST_F(WatchTest, ChangesTheRateOfTheTicks) {
+  Watch watch = make(JUMPER_PROGRAM, 0.1);
+  watch.set_rate(1000);
+  const std::int64_t index = watch.begin("x", std::nullopt);
+  ::poll(nullptr, 0, 100);  // the work of the cell
+  watch.end(index, record::Outcome::kOk, std::nullopt);
+  ASSERT_TRUE(watch.wait(index, kLongNs));
+  const store::Recording recording = recording_of(watch);
+  EXPECT_GT(store::summarize(recording, *recording.cell(index)).ticks, 10);
+  EXPECT_EQ(recording.settings().back().rate_hz, 1000);
+}
+
+TEST_F(WatchTest, MarksFromManyThreadsKeepTheirOwnIndices) {
+  Watch watch = make();
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&watch] {
+      for (int i = 0; i < 100; ++i) run_cell(watch, "x");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  ASSERT_TRUE(await([&] { return watch.pending_cells().empty(); }));
+  const store::Recording recording = recording_of(watch);
+  ASSERT_THAT(recording.cells(), SizeIs(400));
+  for (std::int64_t index = 1; index <= 400; ++index) {
+    ASSERT_NE(recording.cell(index), nullptr);
+    EXPECT_TRUE(recording.cell(index)->end);
+  }
+}
+
+}  // namespace
+}  // namespace watch
