@@ -22,6 +22,7 @@ namespace {
 
 constexpr int kNotFound = 127;
 constexpr int kNotExecutable = 126;
+constexpr std::int64_t kMostStartNs = 50'000'000;
 constexpr std::int64_t kMostWaitNs = 1'000'000'000;
 
 struct RecordOptions {
@@ -118,6 +119,7 @@ int record(const RecordOptions& options) {
   watch::Watch watch({own_path(), text, options.rate_hz, true, true}, std::move(place));
   const Signals signals;
   const std::int64_t cell = watch.begin(text, std::nullopt);
+  watch.flush(kMostStartNs);
   int status = 0;
   try {
     command_pid = start_command(command, signals);

@@ -29,6 +29,8 @@ namespace {
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::int64_t kLookForRootNs = kSecondNs / 2;
+constexpr std::int64_t kMostNsUntilDeath = kSecondNs / 2;
+constexpr int kMsBetweenLooks = 10;
 constexpr std::int64_t kLeastHoleNs = kSecondNs / 2;  // shorter ones are late ticks, no gaps
 constexpr std::size_t kQueueBytes = 512U << 10;       // memory for rows on their way to the disk
 constexpr std::size_t kMostMarksAtOnce = 64;
@@ -84,8 +86,8 @@ class Loop {
     write_beginning();
     take_sample(record::kEdgeSample);
     for (;;) {
-      const bool closing = terminated != 0 || wait_for_something();
-      if (closing) return finish(std::nullopt);
+      if (terminated != 0) return finish(std::nullopt);
+      if (wait_for_something()) return finish(end_of_silent_root());
       if (close_asked_) {
         return finish(record::End{base::monotonic_ns(), record::EndCause::kClosed, 0});
       }
@@ -113,9 +115,7 @@ class Loop {
   }
 
   void write_beginning() {
-    // The first mark says what is recorded, and is there before we are; others wait for the schema.
-    receive_marks();
-    if (!marks_.empty()) apply(marks_.front());
+    take_hello();
     push_machine();
     push(record::Schema{sampler_.columns()});
     push(record::Settings{base::monotonic_ns(), options_.rate_hz});
@@ -125,8 +125,6 @@ class Loop {
       push(record::Gap{
           resume_.last_row->time_ns, base::monotonic_ns(), record::GapReason::kSamplerLost, {}});
     }
-    if (!marks_.empty()) marks_.erase(marks_.begin());
-    apply_marks();
   }
 
   // The first message says what is recorded; it was sent before we were started.
@@ -135,8 +133,8 @@ class Loop {
     if (received.status != base::Received::Status::kMessage) return;
     auto message = record::decode_message({buffer_.data(), received.size});
     if (!message) return;
-    if (auto* hello = std::get_if<record::Hello>(&*message))
-      options_.label = std::move(hello->label);
+    auto* hello = std::get_if<record::Hello>(&*message);
+    if (hello != nullptr) options_.label = std::move(hello->label);
   }
 
   void push_machine() {
@@ -159,7 +157,7 @@ class Loop {
     }
   }
 
-  // True: leave, without anything more to say (the kernel's end of the socket is gone).
+  // True: leave, the kernel's end of the socket is gone.
   bool wait_for_something() {
     std::array<pollfd, 2> entries{
         {{options_.socket_fd, POLLIN, 0}, {options_.root_pidfd, POLLIN, 0}}};
@@ -174,16 +172,11 @@ class Loop {
     return entries[0].revents != 0 && !take_marks();
   }
 
-  // False when the other end is gone.
+  // Reads the marks that are there, takes one sample after those of cells, and writes them behind
+  // it. False when the other end is gone.
   bool take_marks() {
-    const bool open = receive_marks();
-    apply_marks();
-    return open || close_asked_;
-  }
-
-  // Reads the marks that are there. False when the other end is gone.
-  bool receive_marks() {
     bool open = true;
+    bool cells = false;
     marks_.clear();
     while (marks_.size() < kMostMarksAtOnce) {
       base::Received received = base::receive_message(options_.socket_fd, buffer_);
@@ -195,23 +188,17 @@ class Loop {
       if (auto* begin = std::get_if<record::CellBegin>(&*message)) {
         if (received.descriptor.valid()) begin->source = source_from(received.descriptor.fd());
       }
+      cells = cells || std::holds_alternative<record::CellBegin>(*message) ||
+              std::holds_alternative<record::CellEnd>(*message);
       close_asked_ = close_asked_ || std::holds_alternative<record::Close>(*message);
       marks_.push_back(std::move(*message));
     }
-    return open;
-  }
-
-  // Takes one sample after the marks of cells, and writes them behind it.
-  void apply_marks() {
-    const bool cells = std::any_of(marks_.begin(), marks_.end(), [](const record::Message& mark) {
-      return std::holds_alternative<record::CellBegin>(mark) ||
-             std::holds_alternative<record::CellEnd>(mark);
-    });
     if (cells) {
       sampler_.want_proportional();
       take_sample(record::kEdgeSample);
     }
     for (record::Message& mark : marks_) apply(mark);
+    return open || close_asked_;
   }
 
   static std::string source_from(int fd) {
@@ -310,6 +297,19 @@ class Loop {
 
   record::End root_end() {
     return end_of(options_.root_pid, root_start_ticks_, options_.root_pidfd);
+  }
+
+  // The kernel's end of the socket is gone. As a rule the kernel has died: the system closes the
+  // files of a process just before it says that it has ended. Else its own code has closed them.
+  std::optional<record::End> end_of_silent_root() {
+    const std::int64_t deadline_ns = base::monotonic_ns() + kMostNsUntilDeath;
+    pollfd entry{options_.root_pidfd, POLLIN, 0};
+    do {
+      root_ended_ = ::poll(&entry, 1, kMsBetweenLooks) == 1;
+      root_looked_ns_ = 0;
+      if (root_has_ended(base::monotonic_ns())) return root_end();
+    } while (terminated == 0 && base::monotonic_ns() < deadline_ns);
+    return std::nullopt;
   }
 
   int finish(std::optional<record::End> end) {

@@ -118,6 +118,14 @@ bool Watch::wait(std::int64_t index, std::int64_t timeout_ns) {
   return sampler_runs_ && !is_pending();
 }
 
+bool Watch::flush(std::int64_t timeout_ns) {
+  if (!is_live()) return false;
+  std::unique_lock lock(mutex_);
+  acknowledged_.wait_for(lock, std::chrono::nanoseconds(timeout_ns),
+                         [&] { return !sampler_runs_ || pending_.empty(); });
+  return sampler_runs_ && pending_.empty();
+}
+
 void Watch::set_rate(double rate_hz) {
   if (!is_live()) return;
   const std::lock_guard lock(mutex_);
