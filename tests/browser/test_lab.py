@@ -1,0 +1,167 @@
+"""What a user of JupyterLab sees under the cells."""
+
+import json
+import re
+from pathlib import Path
+
+JSON_TYPE = "application/vnd.jumper+json"
+BUSY = """\
+import time
+
+data = b"x" * 300_000_000
+end = time.process_time() + 1.5
+while time.process_time() < end:
+    sum(range(1000))
+del data"""
+POOL = """\
+from multiprocessing import get_context
+
+def work(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        sum(range(1000))
+
+with get_context("fork").Pool(2) as pool:
+    pool.map(work, [1.5, 1.5])"""
+PAYLOAD = """\
+# <script>window.stolen = 1; alert(1)</script><img src=x onerror="window.stolen = 1">
+"</td></table><b id=stolen>" + '<svg onload="alert(2)">'"""
+
+
+def saved(lab, name):
+    return json.loads((lab.root / name).read_text())
+
+
+def summaries(lab, name):
+    for cell in saved(lab, name)["cells"]:
+        for output in cell["outputs"]:
+            if "levels" in output.get("data", {}).get(JSON_TYPE, {}):
+                yield output["data"]
+
+
+def test_summaries_stand_under_the_cells_in_light_and_dark(
+    lab, new_page, open_notebook, write_notebook, picture
+):
+    write_notebook("summary.ipynb", [BUSY, POOL, "%jumper history"])
+    server = lab()
+    page = new_page(viewport={"width": 1000, "height": 1000})
+    notebook = open_notebook(page, server, "summary.ipynb")
+    notebook.wait_idle()
+
+    for number in range(3):
+        notebook.run(number)
+
+    busy, pool, history = (notebook.output(number).inner_text() for number in range(3))
+    assert re.search(r"In \[1\] · [\d.]+ s\n", busy)
+    assert re.search(r"CPU\s+[\d.]+ % of \d+ core.* · 1\.[5-9]\d s CPU time", busy)
+    assert re.search(r"memory\s+mean .* peak (≥ )?3\d\d MiB", busy)
+    assert re.search(r"I/O\s+\S", busy)
+    assert "tree" not in busy  # one process
+    assert "In [2] · " in pool
+    assert re.search(r"tree\s+at most 3 processes", pool)
+    assert re.search(r" · [34]\.\d\d s CPU time", pool)
+    assert "In [1]" in history
+    assert "In [2]" in history
+    assert "from multiprocessing import get_context" in history
+    assert "def work" not in history  # the first line of the code only
+    picture(page, "lab-light")
+    notebook.picture_cells(picture, "summary", 2)
+    notebook.picture_cells(picture, "history", 3, first=2)
+    notebook.save()
+    bundles = list(summaries(server, "summary.ipynb"))
+    assert [bundle[JSON_TYPE]["cell"]["execution_count"] for bundle in bundles] == [1, 2]
+    assert all("In [" in "".join(bundle["text/plain"]) for bundle in bundles)
+    server.stop()
+
+    dark = lab(dark=True)
+    page = new_page(viewport={"width": 1000, "height": 1000}, color_scheme="dark")
+    notebook = open_notebook(page, dark, "summary.ipynb")
+    notebook.wait_idle()
+    page.wait_for_function("document.body.dataset.jpThemeLight == 'false'")
+    picture(page, "lab-dark")
+    notebook.picture_cells(picture, "summary-dark", 2)
+
+
+def test_a_reopened_untrusted_notebook_shows_the_same_table(
+    lab, new_page, open_notebook, write_notebook, picture
+):
+    write_notebook("summary.ipynb", [BUSY, "%jumper history", "%jumper"])
+    first = lab()
+    notebook = open_notebook(new_page(), first, "summary.ipynb")
+    notebook.wait_idle()
+    for number in range(3):
+        notebook.run(number)
+    before = [notebook.output(number).inner_text() for number in range(3)]
+    notebook.save()
+    first.stop()
+
+    page = new_page()
+    notebook = open_notebook(page, lab(), "summary.ipynb")  # another home: nothing is trusted
+    notebook.wait_idle()
+
+    assert notebook.is_untrusted()
+    for number, text in enumerate(before):
+        table = notebook.output(number).locator("table")
+        assert table.count() == 1
+        assert notebook.output(number).inner_text() == text
+        assert table.locator("xpath=..").evaluate("e => e.querySelectorAll('tr').length") >= 3
+    bars = notebook.output(0).locator("td div[style]")
+    widths = [bars.nth(i).evaluate("e => e.offsetWidth") for i in range(bars.count())]
+    assert widths
+    assert max(widths) > 20  # the sanitizer has left their styles
+    picture(page, "lab-untrusted")
+
+
+def test_markup_in_code_stays_text(lab, new_page, open_notebook, write_notebook, picture):
+    write_notebook("payload.ipynb", [PAYLOAD, "%jumper history", "%jumper code -2"])
+    server = lab()
+    page = new_page()
+    notebook = open_notebook(page, server, "payload.ipynb")
+    notebook.wait_idle()
+    for number in range(3):
+        notebook.run(number)
+
+    history = notebook.output(1)
+    assert "<script>window.stolen" in history.inner_text()
+    assert "onload" in notebook.output(2).inner_text()
+    for number in (1, 2):
+        elements = "script, img, svg, #stolen"
+        assert notebook.output(number).locator(elements).count() == 0
+    assert page.evaluate("window.stolen") is None
+    assert page.dialogs == []
+    picture(page, "lab-payload")
+
+
+def test_an_exported_page_shows_the_summaries_offline(
+    lab, new_page, open_notebook, write_notebook, picture, tmp_path
+):
+    """What `make demo` leaves as HTML, here of a notebook that was run in JupyterLab."""
+    import nbformat
+    from nbconvert import HTMLExporter
+
+    write_notebook("summary.ipynb", [BUSY, "%jumper history"])
+    server = lab()
+    notebook = open_notebook(new_page(), server, "summary.ipynb")
+    notebook.wait_idle()
+    for number in range(2):
+        notebook.run(number)
+    shown = notebook.output(0).inner_text()
+    notebook.save()
+    server.stop()
+    executed = nbformat.read(server.root / "summary.ipynb", as_version=4)
+    html = tmp_path / "summary.html"
+    html.write_text(HTMLExporter().from_notebook_node(executed)[0], encoding="utf-8")
+
+    page = new_page(offline=True)
+    page.goto(html.as_uri())
+
+    output = page.locator(".jp-OutputArea-output", has=page.locator("table")).first
+    assert output.inner_text().split() == shown.split()
+    picture(page, "exported")
+    demo = Path(__file__).resolve().parents[2] / "build" / "demo" / "monte_carlo.html"
+    if demo.is_file():
+        page.goto(demo.as_uri())
+        text = page.locator("body").inner_text()
+        assert "In [3] · " in text
+        assert re.search(r"at most \d+ processes", text)
+        picture(page, "demo", full_page=True)
