@@ -158,7 +158,7 @@ std::vector<std::string> Watch::take_warnings() {
 
 std::vector<PendingCell> Watch::pending_cells() const {
   std::vector<PendingCell> cells;
-  if (!is_live()) return cells;
+  if (!is_owner()) return cells;
   const std::lock_guard lock(mutex_);
   for (const Pending& one : pending_) {
     if (const auto* begin = std::get_if<record::CellBegin>(&one.mark)) {

@@ -73,7 +73,7 @@ class Watch {
   [[nodiscard]] WatchState state() const;
   // Sentences that the user must be told, each once.
   std::vector<std::string> take_warnings();
-  // Marks that no sampler has acknowledged.
+  // Marks that no sampler has acknowledged; also after close(), when nobody will any more.
   [[nodiscard]] std::vector<PendingCell> pending_cells() const;
 
   [[nodiscard]] int recording_fd() const noexcept { return place_.file.fd(); }

@@ -86,6 +86,18 @@ TEST_F(WatchTest, RecordsACellBetweenTwoEdgeSamples) {
   EXPECT_THAT(watch.take_warnings(), IsEmpty());
 }
 
+TEST_F(WatchTest, SaysWhatIsRecordedBeforeTheRowsOfACellThatBeganBeforeTheSampler) {
+  Watch watch = make();
+  const std::int64_t index = run_cell(watch, "at once");
+  ASSERT_TRUE(watch.wait(index, kLongNs));
+  std::string bytes(*base::file_size(watch.recording_fd()), '\0');
+  ASSERT_TRUE(base::read_at(watch.recording_fd(), bytes, 0));
+  record::LogReader reader(bytes);
+  EXPECT_EQ(reader.next()->kind, record::ChunkKind::kMachine);
+  EXPECT_EQ(reader.next()->kind, record::ChunkKind::kSchema);
+  EXPECT_EQ(recording_of(watch).machine()->label, "a test");
+}
+
 TEST_F(WatchTest, EndsTheRecordingAndTheSamplerWhenItIsClosed) {
   std::string path;
   std::int64_t pid = 0;
@@ -177,6 +189,8 @@ TEST_F(WatchTest, KeepsHistoryWithoutAnySampler) {
     ASSERT_THAT(warnings, SizeIs(1));
     EXPECT_THAT(warnings[0], HasSubstr("cells are kept without samples"));
     EXPECT_THAT(watch.state().lost, HasSubstr("jumper"));
+    watch.close();
+    EXPECT_THAT(watch.pending_cells(), SizeIs(1));
   }
 }
 
