@@ -1,0 +1,107 @@
+#pragma once
+// A tree of processes: who belongs to it, and the sums over it. All of it in the sampler's thread.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "probe/listing.hpp"
+#include "probe/missing.hpp"
+#include "probe/process.hpp"
+#include "probe/process_files.hpp"
+
+namespace probe {
+
+// The root process, the children of every thread of it, their children and so on. Once in it, a
+// process stays until it has ended, whoever its parent is by then (a killed middle process,
+// double forks, subreapers); identity = pid + start time.
+//
+// What is counted of ended ones: account.hpp. Not seen at all is a process that was adopted by
+// somebody outside the tree, or never waited for, and ended between two looks.
+class Processes {
+ public:
+  // `root_pid` <= 0: no tree, only the node's listing. Throws base::Error when the root isn't
+  // there. `excluded_pid` and its children never belong to it.
+  Processes(const std::string& root, pid_t root_pid, pid_t excluded_pid, MissingList& missing);
+  Processes(const Processes&) = delete;
+  Processes& operator=(const Processes&) = delete;
+
+  // Reads every process again, settles what ended ones leave, looks for new ones: when
+  // `forks` (of /proc/stat) has moved, and all of /proc once a second. `buffer`: 16 KiB or more.
+  // Allocates only when there are new processes.
+  void tick(std::optional<std::int64_t> forks, std::int64_t now_ns,
+            std::span<char> buffer) noexcept;
+
+  // The sums, ended ones included; never falling.
+  [[nodiscard]] const Amounts& total() const noexcept { return total_; }
+  // The root's own and what it waited for, as its own counters have it; stays when it has ended.
+  [[nodiscard]] const Amounts& root_total() const noexcept { return root_total_; }
+  // kRead when the I/O of one process at least was read; else why not.
+  [[nodiscard]] Process::Io io_state() const noexcept { return io_state_; }
+  [[nodiscard]] Process::Io root_io_state() const noexcept { return root_io_state_; }
+
+  // After a lost sampler: the sums go on from these, which it had counted.
+  void continue_from(const Amounts& total, const Amounts& root_total) noexcept;
+
+  // Parents before their children. Zombies are in it.
+  [[nodiscard]] std::span<Process> list() noexcept { return list_; }
+  [[nodiscard]] std::span<const Process> list() const noexcept { return list_; }
+  [[nodiscard]] Process* find(pid_t pid) noexcept;
+  // Moves when a process came or went.
+  [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
+  // Of the whole node, as last listed; see Listing::processes.
+  [[nodiscard]] const Listing& listing() const noexcept { return listing_; }
+  [[nodiscard]] std::int64_t root_start_ticks() const noexcept { return root_start_ticks_; }
+
+ private:
+  void read_all(const Reading& reading) noexcept;
+  // What ended processes leave: processes_settle.cpp.
+  void settle_ended(const Reading& reading) noexcept;
+  void find_new_parents(const Reading& reading) noexcept;
+  void bequeath(const Process& ended) noexcept;
+  void settle(Process& heir, const Reading& reading) noexcept;
+  bool ancestor_has_room(const Process& process, std::int64_t amount_ns,
+                         const Reading& reading) noexcept;
+  void remove_ended() noexcept;
+  void look(std::optional<std::int64_t> forks, const Reading& reading);
+  bool look_at_children(const Reading& reading);
+  void look_at_listing(const Reading& reading);
+  void adopt(pid_t pid, const Reading& reading);
+  void add_up() noexcept;
+  void say_lower_bound(std::string_view reason) noexcept;
+  void say_bounded(std::string_view name, std::string_view reason) noexcept;
+  void say_io_unread(bool refused) noexcept;
+  Process* root() noexcept;
+
+  ProcDirectory proc_;
+  pid_t root_pid_;
+  pid_t excluded_pid_;
+  MissingList* missing_;
+  bool use_clocks_ = false;
+  Listing listing_;
+  std::vector<Process> list_;
+  std::unordered_map<pid_t, std::size_t> places_;  // in list_
+  std::vector<pid_t> found_;                       // of one children file
+  Amounts carried_;  // of ended ones without an heir, and of a sampler before this one
+  Amounts total_;
+  Amounts root_total_;
+  bool said_lower_bound_ = false;
+  bool said_io_unread_ = false;
+  Process::Io io_state_ = Process::Io::kNotYet;
+  Process::Io root_io_state_ = Process::Io::kNotYet;
+  std::int64_t root_start_ticks_ = 0;
+  std::int64_t listed_ns_ = 0;
+  std::optional<std::int64_t> forks_;
+  int adopted_ = 0;          // in this look
+  bool unfinished_ = false;  // it found more than it may adopt at once
+  bool deaths_ = false;      // in this tick
+  std::uint64_t generation_ = 0;
+};
+
+}  // namespace probe

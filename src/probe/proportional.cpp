@@ -1,0 +1,123 @@
+#include "probe/proportional.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+
+#include "base/clock.hpp"
+#include "probe/memory.hpp"
+#include "probe/process_stat.hpp"
+
+namespace probe {
+namespace {
+
+constexpr std::size_t kBufferBytes = 4096;  // both texts are shorter than 2 KiB
+
+record::State state_of(int error) noexcept {
+  switch (error) {
+    case ENOENT:
+    case ESRCH:
+      return record::State::kVanished;
+    case EACCES:
+    case EPERM:
+      return record::State::kNotPermitted;
+    default:
+      return record::State::kNotYet;
+  }
+}
+
+void measure_one(const ProcDirectory& proc, Proportional::Size& size,
+                 std::span<char> buffer) noexcept {
+  // One directory for both files: they are of the same process.
+  const base::File directory =
+      base::File::try_open_at(proc.fd(), ProcPath(size.pid, "").text(), O_PATH | O_DIRECTORY);
+  const base::File stat_file = base::File::try_open_at(directory.fd(), "stat", O_RDONLY);
+  const auto stat = parse_pid_stat(base::read_text(stat_file.fd(), buffer));
+  if (!stat || stat->start_ticks != size.start_ticks || stat->zombie()) {
+    size.state = record::State::kVanished;
+    return;
+  }
+  const base::File file = base::File::try_open_at(directory.fd(), "smaps_rollup", O_RDONLY);
+  if (!file.valid()) {
+    // It is there (its stat is), so a missing file is a kernel before Linux 4.14.
+    size.state = errno == ENOENT ? record::State::kNotSupported : state_of(errno);
+    return;
+  }
+  const auto text = base::read_text(file.fd(), buffer);
+  const auto sizes = parse_smaps_rollup(text);
+  if (!sizes) {
+    size.state = text.empty() ? state_of(errno) : record::State::kNotYet;
+    return;
+  }
+  // As stat has it, not smaps: what the tick compares it with. (stat's is up to some pages a core
+  // off, see "sloppy" in proc(5); the difference of two isn't.)
+  size.resident_bytes = stat->resident_pages * ::sysconf(_SC_PAGESIZE);
+  size.proportional_bytes = sizes->proportional_bytes;
+  size.state = record::State::kMeasured;
+}
+
+}  // namespace
+
+Proportional::Proportional(const std::string& root) : proc_(root) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error&) {
+    thread_ = std::thread();  // no more threads for this user (EAGAIN): sizes stay resident ones
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Proportional::~Proportional() {
+  if (!running()) return;
+  turn_.store(kStop, std::memory_order_release);
+  turn_.notify_one();
+  thread_.join();
+}
+
+Proportional::Measurement* Proportional::idle_list() noexcept {
+  return turn_.load(std::memory_order_acquire) == kIdle ? &measurement_ : nullptr;
+}
+
+void Proportional::start() noexcept {
+  turn_.store(kMeasure, std::memory_order_release);
+  turn_.notify_one();
+}
+
+const Proportional::Measurement* Proportional::finished() const noexcept {
+  return turn_.load(std::memory_order_acquire) == kFinished ? &measurement_ : nullptr;
+}
+
+void Proportional::done_with() noexcept { turn_.store(kIdle, std::memory_order_release); }
+
+void Proportional::run() noexcept {
+  std::vector<char> buffer(kBufferBytes);
+  for (;;) {
+    const int turn = turn_.load(std::memory_order_acquire);
+    if (turn == kStop) return;
+    if (turn != kMeasure) {
+      turn_.wait(turn, std::memory_order_acquire);
+      continue;
+    }
+    measure(buffer);
+    int expected = kMeasure;  // or kStop by now
+    turn_.compare_exchange_strong(expected, kFinished, std::memory_order_acq_rel);
+  }
+}
+
+void Proportional::measure(std::vector<char>& buffer) noexcept {
+  measurement_.begin_ns = base::monotonic_ns();
+  for (auto& size : measurement_.sizes) {
+    if (turn_.load(std::memory_order_relaxed) == kStop) return;
+    measure_one(proc_, size, buffer);
+  }
+  measurement_.end_ns = base::monotonic_ns();
+}
+
+}  // namespace probe

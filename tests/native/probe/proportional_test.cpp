@@ -1,0 +1,95 @@
+#include "probe/proportional.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "actor.hpp"
+#include "host_tree.hpp"
+#include "probe/process.hpp"
+
+namespace probe {
+namespace {
+
+constexpr std::size_t kShared = 64 << 20;
+
+std::int64_t start_ticks_of(pid_t pid) {
+  std::vector<char> buffer(4096);
+  const ProcDirectory proc("/");
+  const auto process = Process::open(pid, Reading{&proc, buffer, false, 0});
+  return process ? process->start_ticks() : -1;
+}
+
+const Proportional::Measurement& measure(Proportional& proportional) {
+  proportional.start();
+  EXPECT_TRUE(eventually([&] { return proportional.finished() != nullptr; }));
+  return *proportional.finished();
+}
+
+TEST(Proportional, DividesWhatIsSharedWithAChild) {
+  const Actor actor([](const Cue& cue) {
+    occupy(kShared);
+    const pid_t pid = child([&] { cue.stay(); });
+    cue.tell(pid);
+    cue.stay();
+  });
+  const auto pid = static_cast<pid_t>(actor.heard());
+  Proportional proportional("/");
+  auto* list = proportional.idle_list();
+  ASSERT_NE(list, nullptr);
+  list->sizes = {{actor.pid(), start_ticks_of(actor.pid()), 0, 0, record::State::kNotYet},
+                 {pid, start_ticks_of(pid), 0, 0, record::State::kNotYet}};
+  const auto& measurement = measure(proportional);
+  for (const auto& size : measurement.sizes) {
+    EXPECT_EQ(size.state, record::State::kMeasured);
+    EXPECT_GE(size.resident_bytes, static_cast<std::int64_t>(kShared));
+    EXPECT_GE(size.proportional_bytes, static_cast<std::int64_t>(kShared / 2));
+    EXPECT_LE(size.proportional_bytes,
+              size.resident_bytes - static_cast<std::int64_t>(kShared / 3));
+  }
+  EXPECT_GE(measurement.end_ns, measurement.begin_ns);
+  EXPECT_EQ(proportional.idle_list(), nullptr);
+  proportional.done_with();
+  EXPECT_NE(proportional.idle_list(), nullptr);
+}
+
+TEST(Proportional, CallsWhoHasEndedOrIsAnotherVanished) {
+  Proportional proportional("/");
+  proportional.idle_list()->sizes = {
+      {0x3fffffff, 1, 0, 0, record::State::kNotYet},
+      {::getpid(), start_ticks_of(::getpid()) + 1, 0, 0, record::State::kNotYet}};
+  for (const auto& size : measure(proportional).sizes) {
+    EXPECT_EQ(size.state, record::State::kVanished);
+  }
+}
+
+TEST(Proportional, KnowsKernelsThatHaveNoSuchFile) {
+  const HostTree host;
+  host.write_process(20, 1);
+  Proportional proportional(host.root());
+  proportional.idle_list()->sizes = {{20, 500, 0, 0, record::State::kNotYet}};
+  EXPECT_EQ(measure(proportional).sizes[0].state, record::State::kNotSupported);
+}
+
+TEST(Proportional, MeasuresAgainAndAgain) {
+  Proportional proportional("/");
+  for (int i = 0; i < 100; ++i) {
+    auto* list = proportional.idle_list();
+    ASSERT_NE(list, nullptr);
+    list->sizes.assign(1, {::getpid(), start_ticks_of(::getpid()), 0, 0, record::State::kNotYet});
+    EXPECT_GT(measure(proportional).sizes[0].proportional_bytes, 0);
+    proportional.done_with();
+  }
+}
+
+TEST(Proportional, EndsAtOnceAlsoInTheMiddleOfALongList) {
+  for (int i = 0; i < 50; ++i) {
+    Proportional proportional("/");
+    proportional.idle_list()->sizes.assign(i % 2 == 0 ? 0 : 10'000,
+                                           {::getpid(), start_ticks_of(::getpid()), 0, 0, {}});
+    if (i % 3 != 0) proportional.start();
+  }
+}
+
+}  // namespace
+}  // namespace probe
