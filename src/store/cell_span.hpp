@@ -1,0 +1,35 @@
+#pragma once
+// When a cell began and ended, how it ended, and the samples that stand at its two edges.
+
+#include <cstdint>
+#include <string>
+
+#include "record/records.hpp"
+#include "store/recording.hpp"
+
+namespace store {
+
+// A sample this near to an edge counts as the edge's own.
+inline constexpr std::int64_t kNearNs = 50'000'000;
+
+struct CellEdge {
+  std::int64_t time_ns = 0;    // when the kernel marked it; without a mark the best that is known
+  std::int64_t sample_ns = 0;  // of the sample that stands for it; 0: there is none
+  bool near = false;           // that sample is at most kNearNs away
+  const record::EdgeCounters* marks = nullptr;  // the kernel's own counters; nullptr: none
+};
+
+struct CellSpan {
+  CellEdge begin, end;
+  record::Outcome outcome = record::Outcome::kOk;
+  std::string outcome_text;  // more about a death: "killed by signal 9 (SIGKILL)"; may be empty
+  bool running = false;      // then `end` is the last sample
+  [[nodiscard]] std::int64_t duration_ns() const noexcept { return end.time_ns - begin.time_ns; }
+};
+
+// An edge takes its edge sample when that is near; else the nearest sample within kNearNs; else
+// the outermost one inside the cell, so that what is counted between the edges is a lower bound.
+// The cell must outlive the span.
+CellSpan span_of(const Recording& recording, const Cell& cell);
+
+}  // namespace store

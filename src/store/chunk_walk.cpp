@@ -1,0 +1,128 @@
+#include "store/chunk_walk.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "record/bytes.hpp"
+#include "record/crc32c.hpp"
+
+namespace store {
+namespace {
+
+using What = ChunkWalk::Step::What;
+
+constexpr std::size_t kChecksumOffset = record::kHeaderBytes - sizeof(std::uint32_t);
+
+ChunkWalk::Step failed() {
+  ChunkWalk::Step step;
+  step.what = What::kFailed;
+  return step;
+}
+
+}  // namespace
+
+ChunkWalk::Step ChunkWalk::next() {
+  if (position_ >= end_) return {};
+  const auto head = view(position_, std::min(record::kHeaderBytes, end_ - position_));
+  if (!head) return failed();
+  if (head->empty()) return {};  // the file became shorter
+  if (!head->starts_with(record::kMagic)) {
+    if (record::kMagic.starts_with(*head)) return damage(end_, "the file ends inside a chunk");
+    const auto next = next_magic();
+    if (!next) return failed();
+    return damage(*next, "no chunk begins here");
+  }
+  if (head->size() < record::kHeaderBytes) return damage(end_, "the file ends inside a chunk");
+  return chunk_at_magic(*head);
+}
+
+ChunkWalk::Step ChunkWalk::chunk_at_magic(std::string_view head) {
+  record::ByteReader reader(head.substr(record::kMagic.size()));
+  const std::uint8_t version = reader.u8();
+  const auto kind = static_cast<record::ChunkKind>(reader.u8());
+  reader.u8();
+  reader.u8();
+  const std::size_t length = reader.u32();
+  const std::uint32_t sequence = reader.u32();
+  const std::uint32_t checksum = reader.u32();
+
+  const std::size_t begin = position_;
+  if (length > record::kMostPayloadBytes || length > end_ - begin - record::kHeaderBytes) {
+    const auto next = next_magic();
+    if (!next) return failed();
+    const bool torn = *next == end_ && length <= record::kMostPayloadBytes;
+    return damage(*next, torn ? "the file ends inside a chunk" : "the length is wrong");
+  }
+  const auto whole = view(begin, record::kHeaderBytes + length);
+  if (!whole) return failed();
+  if (whole->size() < record::kHeaderBytes + length) {
+    return damage(end_, "the file ends inside a chunk");
+  }
+  const std::string_view payload = whole->substr(record::kHeaderBytes);
+  const std::size_t after = begin + whole->size();
+  if (record::crc32c(record::crc32c(0, whole->substr(0, kChecksumOffset)), payload) != checksum) {
+    wasted_ += whole->size();
+    if (wasted_ > most_wasted_) return damage(end_, "too much is damaged to go on");
+    // The length is believed where it leads to another chunk or to the end: then a magic in the
+    // payload (a cell may hold one) isn't taken for a chunk.
+    const auto following = view(after, std::min(record::kMagic.size(), end_ - after));
+    if (!following) return failed();
+    std::size_t next = after;
+    if (after != end_ && *following != record::kMagic) {
+      const auto found = next_magic();
+      if (!found) return failed();
+      next = *found;
+    }
+    Step step = damage(next, "checksum is wrong");
+    step.damaged_kind = kind;
+    return step;
+  }
+  if (version > record::kVersion) {
+    Step step = damage(after, "a newer JUmPER wrote this");
+    step.newer_version = version;
+    return step;
+  }
+  position_ = after;
+  Step step;
+  step.what = What::kChunk;
+  step.chunk = {begin, after, kind, sequence, payload};
+  return step;
+}
+
+ChunkWalk::Step ChunkWalk::damage(std::size_t end, std::string_view what) {
+  Step step;
+  step.what = What::kDamage;
+  step.damage = {position_, end - position_, std::string(what)};
+  position_ = end;
+  return step;
+}
+
+std::optional<std::string_view> ChunkWalk::view(std::size_t offset, std::size_t size) {
+  if (offset < buffer_offset_ || offset + size > buffer_offset_ + filled_) {
+    const std::size_t wanted = std::min(std::max(size, kBlockBytes), end_ - offset);
+    if (buffer_.size() < wanted) buffer_.resize(wanted);
+    filled_ = 0;
+    const auto got = bytes_.read(offset, std::span(buffer_).first(wanted));
+    if (!got) return std::nullopt;
+    buffer_offset_ = offset;
+    filled_ = *got;
+    if (filled_ < wanted) end_ = offset + filled_;
+  }
+  const std::size_t inside = offset - buffer_offset_;
+  return std::string_view(buffer_.data() + inside, std::min(size, filled_ - inside));
+}
+
+std::optional<std::size_t> ChunkWalk::next_magic() {
+  std::size_t offset = position_ + 1;
+  while (offset + record::kMagic.size() <= end_) {
+    const auto block = view(offset, std::min(kBlockBytes, end_ - offset));
+    if (!block) return std::nullopt;
+    const std::size_t found = block->find(record::kMagic);
+    if (found != block->npos) return offset + found;
+    if (block->size() < record::kMagic.size()) break;
+    offset += block->size() - (record::kMagic.size() - 1);
+  }
+  return end_;
+}
+
+}  // namespace store

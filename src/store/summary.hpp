@@ -1,0 +1,66 @@
+#pragma once
+// What one cell did, out of the recording: the figures behind every summary, report and history.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "record/records.hpp"
+#include "store/recording.hpp"
+
+namespace store {
+
+struct Statistics {
+  std::optional<double> mean, max, min;
+};
+
+struct MemoryStatistics : Statistics {
+  std::optional<std::int64_t> begin, end, peak;
+  bool upper_bound = false;       // resident sizes: shared pages counted more than once
+  bool peak_lower_bound = false;  // it may have been higher between two samples
+};
+
+struct LevelSummary {
+  std::string name;  // "process", "node"
+  std::optional<double> capacity_cores;
+  std::optional<std::int64_t> capacity_memory_bytes;
+  std::string capacity_source;
+  Statistics cpu_percent;  // of the capacity
+  std::optional<double> cpu_time_s;
+  MemoryStatistics memory_bytes;
+  std::optional<std::int64_t> io_read_bytes, io_write_bytes, io_read_ops, io_write_ops;
+  std::optional<std::int64_t> storage_read_bytes, storage_write_bytes;
+  std::optional<std::int64_t> processes_max, threads_max;
+};
+
+struct GapSummary {
+  double begin_s = 0;  // since the cell's begin
+  double end_s = 0;
+  std::string reason;
+};
+
+struct CellSummary {
+  std::int64_t index = 0;
+  std::optional<std::int64_t> execution_count;
+  std::string begin;  // ISO 8601 UTC
+  std::int64_t begin_wall_ns = 0;
+  double duration_s = 0;
+  record::Outcome outcome = record::Outcome::kOk;
+  std::string outcome_text;  // more about a death: "killed by signal 9 (SIGKILL)"; or empty
+  bool running = false;      // no end yet, and the recording isn't over; up to the last sample
+  std::int64_t ticks = 0;    // regular samples; edge samples don't count
+  std::optional<double> sample_age_s;  // how old the last sample was at the end, when it is old
+  std::vector<GapSummary> gaps;
+  std::vector<LevelSummary> levels;            // process, node
+  std::map<std::string, std::string> unknown;  // "<level>.<metric>" -> "not supported: …"
+  // What is known but not exactly: "<level>.<metric>" -> "lower bound: …" or "incomplete: …";
+  // "<level>" alone stands for its CPU and I/O figures together.
+  std::map<std::string, std::string> notes;
+};
+
+// The summary of a cell. Never throws for what the recording lacks: that is in `unknown`.
+CellSummary summarize(const Recording& recording, const Cell& cell);
+
+}  // namespace store

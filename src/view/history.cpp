@@ -1,0 +1,107 @@
+#include "view/history.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/clock.hpp"
+#include "record/text.hpp"
+#include "view/escape.hpp"
+#include "view/units.hpp"
+
+namespace view {
+namespace {
+
+constexpr std::string_view kNone = "no cell has been measured yet";
+constexpr std::string_view kUnknown = "–";
+constexpr std::size_t kCodeColumns = 60;
+constexpr std::size_t kColumns = 9;
+constexpr std::array<std::string_view, kColumns> kHeaders{
+    "#", "In", "begin", "duration", "CPU", "peak", "I/O read, written", "outcome", "code"};
+constexpr std::size_t kFirstRightAligned = 3;  // duration, CPU, peak, I/O
+constexpr std::size_t kLastRightAligned = 6;
+
+using Fields = std::array<std::string, kColumns>;
+
+std::string traffic(const store::LevelSummary& level) {
+  if (!level.io_read_bytes || !level.io_write_bytes) return std::string(kUnknown);
+  return fmt::format("{}, {}", bytes_text(static_cast<double>(*level.io_read_bytes)),
+                     bytes_text(static_cast<double>(*level.io_write_bytes)));
+}
+
+Fields fields_of(const HistoryRow& row) {
+  const store::CellSummary& summary = row.summary;
+  Fields fields;
+  fields.fill(std::string(kUnknown));
+  fields[0] = fmt::format("#{}", summary.index);
+  if (summary.execution_count) fields[1] = fmt::format("In [{}]", *summary.execution_count);
+  fields[2] = base::local_time(summary.begin_wall_ns);
+  fields[3] = seconds_text(summary.duration_s);
+  const auto process =
+      std::find_if(summary.levels.begin(), summary.levels.end(),
+                   [](const store::LevelSummary& level) { return level.name == "process"; });
+  if (process != summary.levels.end()) {
+    if (process->cpu_percent.mean) fields[4] = percent_text(*process->cpu_percent.mean);
+    if (process->memory_bytes.peak) {
+      fields[5] = bytes_text(static_cast<double>(*process->memory_bytes.peak));
+    }
+    fields[6] = traffic(*process);
+  }
+  fields[7] = summary.running ? "running" : std::string(record::outcome_word(summary.outcome));
+  fields[8] = one_line(first_line(row.source), kCodeColumns);
+  return fields;
+}
+
+bool is_right_aligned(std::size_t column) noexcept {
+  return column >= kFirstRightAligned && column <= kLastRightAligned;
+}
+
+}  // namespace
+
+std::string history_text(const std::vector<HistoryRow>& rows) {
+  if (rows.empty()) return std::string(kNone);
+  std::vector<Fields> table(1);
+  std::copy(kHeaders.begin(), kHeaders.end(), table.front().begin());
+  for (const HistoryRow& row : rows) table.push_back(fields_of(row));
+  std::array<std::size_t, kColumns> widths{};
+  for (const Fields& fields : table) {
+    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], width(fields[i]));
+  }
+  std::string text;
+  for (const Fields& fields : table) {
+    std::string line;
+    for (std::size_t i = 0; i < kColumns; ++i) {
+      const std::string spaces(widths[i] - width(fields[i]), ' ');
+      if (i > 0) line += "  ";
+      line += is_right_aligned(i) ? spaces + fields[i] : fields[i] + spaces;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    if (!text.empty()) text += '\n';
+    text += line;
+  }
+  return text;
+}
+
+std::string history_html(const std::vector<HistoryRow>& rows) {
+  if (rows.empty()) return fmt::format("<div>{}</div>", kNone);
+  const auto cell = [](std::string_view tag, std::size_t column, std::string_view text) {
+    return fmt::format("<{0} style=\"text-align:{1};padding:0 0.6em\">{2}</{0}>", tag,
+                       is_right_aligned(column) ? "right" : "left", text);
+  };
+  std::string html = "<table style=\"border-collapse:collapse;margin:0\"><tr>";
+  for (std::size_t i = 0; i < kColumns; ++i) html += cell("th", i, html_escaped(kHeaders[i]));
+  html += "</tr>";
+  for (const HistoryRow& row : rows) {
+    const Fields fields = fields_of(row);
+    html += "<tr>";
+    for (std::size_t i = 0; i < kColumns; ++i) {
+      const std::string text = html_escaped(fields[i]);
+      html += cell("td", i, i + 1 < kColumns ? text : "<code>" + text + "</code>");
+    }
+    html += "</tr>";
+  }
+  return html + "</table>";
+}
+
+}  // namespace view

@@ -1,0 +1,107 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "record/text.hpp"
+#include "view/summary.hpp"
+
+namespace view {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+constexpr std::size_t kMostGaps = 20;
+
+// Numbers that JSON can hold, without digits that mean nothing.
+Json number(double value, double steps) {
+  if (!std::isfinite(value)) return nullptr;
+  const double scaled = value * steps;
+  constexpr double kMostExact = 9e15;
+  return std::abs(scaled) < kMostExact ? Json(std::round(scaled) / steps) : Json(value);
+}
+Json seconds(double value) { return number(value, 1e6); }
+Json percent(double value) { return number(value, 1e3); }
+
+template <typename Make>
+Json optional_number(const std::optional<double>& value, Make make) {
+  return value ? make(*value) : Json(nullptr);
+}
+Json integer(const std::optional<std::int64_t>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+Json whole(const std::optional<double>& value) {
+  return optional_number(value, [](double one) -> Json {
+    constexpr double kMost = 9e18;
+    if (!std::isfinite(one)) return nullptr;
+    if (std::abs(one) > kMost) return one;
+    return static_cast<std::int64_t>(std::llround(one));
+  });
+}
+
+Json cell_object(const store::CellSummary& summary) {
+  Json cell;
+  cell["index"] = summary.index;
+  cell["execution_count"] = integer(summary.execution_count);
+  cell["begin"] = summary.begin;
+  cell["duration_s"] = seconds(summary.duration_s);
+  cell["outcome"] =
+      summary.running ? Json(nullptr) : Json(std::string(record::outcome_word(summary.outcome)));
+  if (!summary.outcome_text.empty()) cell["outcome_text"] = summary.outcome_text;
+  if (summary.running) cell["running"] = true;
+  return cell;
+}
+
+Json level_object(const store::LevelSummary& level) {
+  Json json;
+  json["capacity"] = {{"cores", optional_number(level.capacity_cores, percent)},
+                      {"memory_bytes", integer(level.capacity_memory_bytes)},
+                      {"source", level.capacity_source}};
+  json["cpu_percent"] = {{"mean", optional_number(level.cpu_percent.mean, percent)},
+                         {"max", optional_number(level.cpu_percent.max, percent)},
+                         {"min", optional_number(level.cpu_percent.min, percent)}};
+  json["cpu_time_s"] = optional_number(level.cpu_time_s, seconds);
+  const store::MemoryStatistics& memory = level.memory_bytes;
+  json["memory_bytes"] = {
+      {"mean", whole(memory.mean)},        {"max", whole(memory.max)},
+      {"min", whole(memory.min)},          {"begin", integer(memory.begin)},
+      {"end", integer(memory.end)},        {"peak", integer(memory.peak)},
+      {"upper_bound", memory.upper_bound}, {"peak_lower_bound", memory.peak_lower_bound}};
+  json["io_read_bytes"] = integer(level.io_read_bytes);
+  json["io_write_bytes"] = integer(level.io_write_bytes);
+  json["io_read_ops"] = integer(level.io_read_ops);
+  json["io_write_ops"] = integer(level.io_write_ops);
+  json["storage_read_bytes"] = integer(level.storage_read_bytes);
+  json["storage_write_bytes"] = integer(level.storage_write_bytes);
+  json["processes"] = {{"max", integer(level.processes_max)}};
+  json["threads"] = {{"max", integer(level.threads_max)}};
+  return json;
+}
+
+}  // namespace
+
+std::string summary_json(const store::CellSummary& summary) {
+  Json json;
+  json["version"] = kVersion;
+  json["cell"] = cell_object(summary);
+  json["ticks"] = summary.ticks;
+  json["gaps"] = Json::array();
+  for (const store::GapSummary& gap : summary.gaps) {
+    if (json["gaps"].size() == kMostGaps) {
+      json["gaps_left_out"] = summary.gaps.size() - kMostGaps;
+      break;
+    }
+    json["gaps"].push_back(
+        {{"begin_s", seconds(gap.begin_s)}, {"end_s", seconds(gap.end_s)}, {"reason", gap.reason}});
+  }
+  json["levels"] = Json::object();
+  for (const store::LevelSummary& level : summary.levels) {
+    json["levels"][level.name] = level_object(level);
+  }
+  json["unknown"] = summary.unknown;
+  if (!summary.notes.empty()) json["notes"] = summary.notes;
+  if (summary.sample_age_s) json["sample_age_s"] = seconds(*summary.sample_age_s);
+  // Bytes that aren't UTF-8 become U+FFFD.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace view

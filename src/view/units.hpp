@@ -1,0 +1,14 @@
+#pragma once
+// Numbers as people read them: three digits that count, and the unit.
+
+#include <cstdint>
+#include <string>
+
+namespace view {
+
+std::string bytes_text(double bytes);      // "0 B", "512 B", "12.0 MiB", "1.25 GiB"
+std::string seconds_text(double seconds);  // "0 s", "350 µs", "6.02 s", "3 min 05 s", "2 h 04 min"
+std::string percent_text(double percent);  // "0 %", "1.3 %", "98.7 %", "100 %"
+std::string cores_text(double cores);      // "1 core", "1.5 cores", "128 cores"
+
+}  // namespace view
