@@ -1,0 +1,96 @@
+"""The C++ core as Python sees it. Nothing here knows IPython; nothing blocks with the GIL held."""
+
+from typing import final
+
+__version__: str
+
+class Error(OSError):
+    """What was tried, on what, why it failed, what to do: ``str()`` is the whole sentence."""
+
+@final
+class Rendered:
+    """One summary in its three forms."""
+
+    text: str
+    html: str
+    json: str  # one line; the object described in docs/formats.md
+
+@final
+class CellInfo:
+    index: int  # the history entry #k, from 1
+    execution_count: int | None
+    begin_wall_ns: int  # ns since 1970
+    duration_s: float  # so far, while the cell runs
+    outcome: str  # "ok", "error", "interrupted", "died"
+    running: bool
+
+@final
+class Status:
+    path: str | None  # the recording; None when it lives in memory only
+    where: str  # one sentence: which file or why it is in memory
+    size_bytes: int
+    rate_hz: float
+    levels: list[str]
+    sampler_pid: int | None  # None: no sampler runs at the moment
+    sampler_restarts: int
+    lost: str | None  # why nothing is sampled at the moment, or None
+    sampler_cpu_percent: float | None  # its own cost, per cent of one core, over its life
+    cells: int
+    gaps: list[tuple[float, str]]  # (seconds, reason)
+    missing: list[tuple[str, str]]  # ("node.io_read_bytes", "not supported: …")
+
+@final
+class Session:
+    """The kernel's side of one recording: starts the sampler, marks cells, answers questions.
+
+    The constructor creates the recording and starts the sampler; it doesn't raise when either is
+    impossible: then the recording lives in memory, or cells are kept without samples, and
+    ``take_warnings()`` has one sentence for each. Every method may be called from any thread. In a
+    forked child every method does nothing (``begin`` returns 0).
+    """
+
+    def __init__(
+        self,
+        *,
+        program: str,  # path of the `jumper` program; "" when it wasn't found
+        label: str,  # what is recorded: notebook, script
+        rate_hz: float,
+        directory: str | None = None,  # JUMPER_DIR, else None: $XDG_STATE_HOME/jumper, …
+        process_level: bool = True,
+        node_level: bool = True,
+    ) -> None: ...
+    def begin(self, source: bytes, execution_count: int | None = None) -> int:
+        """Marks the begin of a cell, returns its index. Doesn't wait; about 50 µs."""
+
+    def end(self, index: int, outcome: str, execution_count: int | None = None) -> None:
+        """Marks the end. outcome: "ok", "error", "interrupted". Doesn't wait."""
+
+    def wait(self, index: int, timeout_s: float = 0.05) -> bool:
+        """Waits until the cell's end sample is in the recording, `timeout_s` at most."""
+
+    def set_rate(self, rate_hz: float) -> None: ...
+    def ticks(self, index: int) -> int: ...
+    def summary(self, index: int, level: str = "process") -> Rendered:
+        """level: "process", "node" or "all". Raises KeyError for an index that isn't there."""
+
+    def history(self) -> Rendered:
+        """All cells as a table; json: a list of the summaries' objects."""
+
+    def cells(self) -> list[CellInfo]: ...
+    def code(self, index: int) -> bytes: ...
+    def status(self) -> Status: ...
+    def take_warnings(self) -> list[str]:
+        """What the user must be told and hasn't been: each sentence once per session."""
+
+    def close(self) -> None:
+        """Ends the recording and the sampler (2 s at most). Idempotent."""
+
+class Report:
+    """A recording opened for reading."""
+
+    @staticmethod
+    def open(path: str) -> Report: ...
+    def summary(self, index: int, level: str = "process") -> Rendered: ...
+    def history(self) -> Rendered: ...
+    def cells(self) -> list[CellInfo]: ...
+    def code(self, index: int) -> bytes: ...

@@ -1,0 +1,272 @@
+"""IPython's cells become cells of the recording. Nothing here may change what a cell does.
+
+1. `load` begins the recording and registers two events, the magic and the configurable.
+2. `Extension.pre_run_cell` marks a cell's begin, `Extension.post_run_cell` its end, and shows what
+   is due under it. A cell in a cell (``get_ipython().run_cell``, ``%%capture``) is the outer one's.
+3. What fails here is told once under the cell, and the feature that failed is off from then on.
+"""
+
+import atexit
+import contextlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
+from traitlets import TraitError, TraitType
+from traitlets.config import Config, Configurable
+
+from . import views
+from .cells import Interrupt, RunningCell, running_cells
+from .magics import JumperMagics
+from .session import start
+from .settings import SETTINGS, Settings
+
+AUTOMATIC_SUMMARY_S: Final = 1.0
+T = TypeVar("T")
+
+
+class Setting(TraitType[Any, Any]):
+    """A setting of `settings.SETTINGS` as traitlets sees it."""
+
+    def __init__(self, name: str) -> None:
+        setting = SETTINGS[name]
+        super().__init__(setting.default, help=f"{setting.about} Must be {setting.allowed}.")
+        self.tag(config=True)
+        self._setting = setting
+
+    def validate(self, obj: Any, value: Any) -> Any:  # noqa: ARG002
+        try:
+            return self._setting.check(value)
+        except ValueError as error:
+            raise TraitError(f"Jumper.{error}") from None
+
+
+class Jumper(Configurable):
+    """How cells are measured and what stands under them."""
+
+    rate = Setting("rate")
+    summary = Setting("summary")
+    min_reports = Setting("min_reports")
+    level = Setting("level")
+    directory = Setting("directory")
+
+    def __init__(self, settings: Settings, **options: Any) -> None:
+        super().__init__(**options)
+        self._settings = settings
+        for name, setting in SETTINGS.items():
+            if getattr(self, name) != setting.default:
+                settings.set("file", name, getattr(self, name))
+
+    def update_config(self, config: Config) -> None:
+        """``%config`` comes this way, the configuration file doesn't."""
+        super().update_config(config)
+        for name in SETTINGS.keys() & config["Jumper"].keys():
+            self._settings.set("config", name, config["Jumper"][name])
+
+
+class Extension:
+    """One shell's recording. Every method may be called from any thread that runs cells."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self.shell = shell
+        self.settings = Settings()
+        self._warnings: list[str] = []
+        self._off: set[str] = set()
+        self._here = threading.local()  # .cell: the cell that runs on this thread
+        self._pid = os.getpid()
+        self._offset: int | None = None  # from the shell's count at a cell's begin to its In [n]
+        try:
+            self.configurable = Jumper(self.settings, parent=shell)
+        except TraitError as error:
+            self._warnings.append(f"the configuration file's c.Jumper is ignored: {error}")
+            self.configurable = Jumper(self.settings)
+        self.session = start(label(shell), self.settings)
+        self._rate_hz = self.settings.rate_hz
+        self.magics = JumperMagics(shell, self.session, self.settings)
+
+    def install(self) -> None:
+        atexit.register(self.close)
+        configurables: list[Any] = self.shell.configurables
+        configurables.append(self.configurable)
+        self.shell.register_magics(self.magics)
+        if self.shell.Completer is not None:
+            self.shell.Completer.custom_matchers.append(self.magics.match)
+        self.shell.events.register("pre_run_cell", self.pre_run_cell)
+        self.shell.events.register("post_run_cell", self.post_run_cell)
+
+    def uninstall(self) -> None:
+        """Takes back what `install` did, as far as it came."""
+        for event, hook in (
+            ("pre_run_cell", self.pre_run_cell),
+            ("post_run_cell", self.post_run_cell),
+        ):
+            with contextlib.suppress(ValueError):
+                self.shell.events.unregister(event, hook)
+        if self.shell.Completer is not None:
+            with contextlib.suppress(ValueError):
+                self.shell.Completer.custom_matchers.remove(self.magics.match)
+        registered = self.shell.magics_manager
+        registered.registry.pop(type(self.magics).__name__, None)
+        for kind, names in self.magics.magics.items():
+            for name in names:
+                registered.magics[kind].pop(name, None)
+            names.clear()  # bound methods: they would keep the session
+        configurables: list[Any] = self.shell.configurables
+        for configurable in (self.configurable, self.magics):
+            with contextlib.suppress(ValueError):
+                configurables.remove(configurable)
+        cell = getattr(self._here, "cell", None)
+        if cell is not None:  # the one that unloads us
+            self._finish(cell, "ok", None)
+        self.close()
+        atexit.unregister(self.close)
+
+    def close(self) -> None:
+        self.session.close()
+
+    # The two hooks. IPython prints what they raise, interrupts too. So all that they call can be
+    # called again, and goes on where an interrupt stopped it.
+
+    def pre_run_cell(self, info: ExecutionInfo) -> None:
+        try:
+            self._guarded(self._begin, info)
+        except KeyboardInterrupt:
+            self._guarded(self._begin, info)
+            Interrupt(self.shell.ast_transformers)
+
+    def post_run_cell(self, result: ExecutionResult | None) -> None:
+        try:
+            self._guarded(self._end, result)
+            self._tell()
+        except KeyboardInterrupt:  # too late for the cell, and nothing else runs
+            self._guarded(self._end, result)
+
+    def _guarded(self, step: Callable[[T], None], argument: T) -> None:
+        try:
+            step(argument)
+        except Exception as error:  # noqa: BLE001
+            self._fail("measuring", error)
+            self._here.cell = None
+
+    def _is_absent(self) -> bool:
+        return "measuring" in self._off or os.getpid() != self._pid  # a forked child of the kernel
+
+    def _begin(self, info: ExecutionInfo) -> None:
+        if self._is_absent():
+            return
+        cell: RunningCell | None = getattr(self._here, "cell", None)
+        if cell is not None and cell.info is not info:
+            if not info.store_history or running_cells() > 1:
+                return
+            self._finish(cell, "interrupted", None)  # an interrupt in IPython took its end event
+            cell = None
+        if cell is None:
+            self._here.cell = cell = RunningCell(info, self.shell.execution_count)
+        if not cell.index:
+            self._set_rate()
+            known = info.store_history and self._offset is not None
+            number = cell.shell_count + (self._offset or 0) if known else None
+            # One call of C: no interrupt comes between the mark and our knowing of it.
+            cell.index.extend(map(self.session.begin, (cell.source,), (number,)))
+
+    def _end(self, result: ExecutionResult | None) -> None:
+        self._drop_interrupt()
+        cell: RunningCell | None = getattr(self._here, "cell", None)
+        if self._is_absent() or cell is None or not cell.ends_with(result):
+            return
+        number = None
+        if result is not None and cell.info.store_history and result.execution_count is not None:
+            number = result.execution_count
+            self._offset = number - cell.shell_count
+        self._finish(cell, cell.outcome(result, self.shell), number)
+        if not cell.shown:  # else an interrupt has stopped it
+            cell.shown = True
+            self._show(cell)
+        self._here.cell = None
+
+    def _finish(self, cell: RunningCell, outcome: str, number: int | None) -> None:
+        if not cell.ended:
+            cell.ended.extend(map(self.session.end, cell.index, (outcome,), (number,)))
+
+    def _drop_interrupt(self) -> None:
+        """One that found no code to stop: the cell's syntax was wrong."""
+        for transformer in list(self.shell.ast_transformers):
+            if isinstance(transformer, Interrupt):
+                transformer.drop()
+
+    def _show(self, cell: RunningCell) -> None:
+        """The summary under the cell, when one is due."""
+        if "summary" in self._off:
+            return
+        try:
+            for index in cell.index:
+                if self._due(cell, index):
+                    self.session.wait(index)
+                    rendered = self.session.summary(index, self.settings.level)
+                    self.shell.display_pub.publish(views.bundle(rendered), {})
+        except Exception as error:  # noqa: BLE001
+            self._fail("summary", error)
+
+    def _due(self, cell: RunningCell, index: int) -> bool:
+        wish = self.settings.summary
+        if wish != "auto":
+            return wish == "always"
+        least = self.settings.min_reports
+        if least is None:
+            return time.monotonic() - cell.begin_s >= AUTOMATIC_SUMMARY_S
+        return self.session.ticks(index) >= least
+
+    def _set_rate(self) -> None:
+        rate_hz = self.settings.rate_hz
+        if rate_hz != self._rate_hz:
+            self.session.set_rate(rate_hz)
+            self._rate_hz = rate_hz
+
+    def _fail(self, feature: str, error: Exception) -> None:
+        self._off.add(feature)
+        self._warnings.append(f"{feature} is off from here on: {type(error).__name__}: {error}")
+
+    def _tell(self) -> None:
+        """Under the cell, what the user must know; each sentence once."""
+        if os.getpid() != self._pid:
+            return
+        with contextlib.suppress(Exception):  # the user's stderr may be anything
+            warnings, self._warnings = self._warnings, []
+            warnings += self.settings.take_warnings() + self.session.take_warnings()
+            for sentence in warnings:
+                print(f"jumper: {sentence}", file=sys.stderr)
+
+
+def label(shell: InteractiveShell) -> str:
+    """What is recorded: the notebook's name, as Jupyter's server tells it, else where we are."""
+    notebook = os.environ.get("JPY_SESSION_NAME")
+    if notebook:
+        return notebook
+    with contextlib.suppress(OSError):
+        return f"{type(shell).__name__} in {Path.cwd()}"
+    return type(shell).__name__
+
+
+_loaded: dict[InteractiveShell, Extension] = {}
+
+
+def load(shell: InteractiveShell) -> None:
+    if shell in _loaded:
+        return
+    extension = Extension(shell)
+    try:
+        extension.install()
+    except BaseException:
+        extension.uninstall()
+        raise
+    _loaded[shell] = extension
+
+
+def unload(shell: InteractiveShell) -> None:
+    if shell in _loaded:
+        _loaded.pop(shell).uninstall()

@@ -1,0 +1,202 @@
+"""``%jumper VERB``: questions about the recording, and settings. ``_`` and ``Out`` stay alone."""
+
+import shlex
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Final
+
+from IPython.core.completer import (
+    CompletionContext,
+    SimpleCompletion,
+    SimpleMatcherResult,
+    context_matcher,
+)
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import Magics, line_magic, magics_class
+
+from . import views
+from ._native import Error, Session
+from .session import find
+from .settings import LEVELS, SETTINGS, Settings
+
+# What can be asked, with what stands after it and what it says.
+VERBS: Final = {
+    "status": ("", "what is measured, how often, where it is kept, what is missing and why"),
+    "set": ("NAME=VALUE …", "changes settings until the kernel ends"),
+    "summary": ("[CELL] [--level L]", "what a cell used; without CELL the last one"),
+    "history": ("", "all cells that were measured"),
+    "code": ("CELL", "a cell's text, as it was when it ran"),
+    "help": ("", "this list"),
+}
+CELLS: Final = "CELL: n is the latest run of In [n], #k entry k of the history, -1 the last cell."
+CHANGEABLE: Final = tuple(name for name, setting in SETTINGS.items() if setting.choices)
+
+
+@magics_class
+class JumperMagics(Magics):
+    def __init__(self, shell: InteractiveShell, session: Session, settings: Settings) -> None:
+        super().__init__(shell)
+        self._session = session
+        self._settings = settings
+
+    @line_magic
+    def jumper(self, line: str) -> None:
+        """Ask about what JUmPER measured, or change how it measures.
+
+        %jumper                             the state of things
+        %jumper set NAME=VALUE …            rate (Hz), summary, min_reports, level
+        %jumper summary [CELL] [--level L]  what a cell used; without CELL the last one
+        %jumper history                     all cells that were measured
+        %jumper code CELL                   a cell's text, as it was when it ran
+        %jumper help                        the same with all that can be set
+
+        CELL: n is the latest run of In [n], #k entry k of the history, -1 the last cell.
+        """
+        try:
+            verb, *arguments = shlex.split(line) or ["status"]
+            _one_of("verb", verb, tuple(VERBS))
+            getattr(self, f"_{verb}")(arguments)
+        except (ValueError, Error) as error:
+            raise UsageError(f"%jumper: {error}") from None
+
+    def _status(self, arguments: list[str]) -> None:
+        _refuse("status", arguments)
+        _, origin = self._settings.look_up("rate")
+        status = self._session.status()
+        restarts = f", started again {status.sampler_restarts} times" * bool(
+            status.sampler_restarts
+        )
+        sampler = f"process {status.sampler_pid}{restarts}"
+        if status.sampler_pid is None:
+            sampler = f"none{restarts}: {status.lost or 'nothing is sampled'}"
+        cost = status.sampler_cpu_percent
+        gaps = (f"{seconds:.3g} s: {reason}" for seconds, reason in status.gaps)
+        missing = (f"{metric}: {reason}" for metric, reason in status.missing)
+        rows = (
+            ("rate", f"{status.rate_hz:g} Hz ({origin})"),
+            ("levels", ", ".join(status.levels)),
+            ("where", f"{status.where} ({views.size(status.size_bytes)})"),
+            ("cells", str(status.cells)),
+            ("sampler", sampler),
+            ("its cost", "not yet known" if cost is None else f"{cost:.2g} % of one core"),
+            ("gaps", "\n".join(gaps) or "none"),
+            ("missing", "\n".join(missing) or "nothing"),
+        )
+        self._publish(views.table(rows))
+
+    def _set(self, arguments: list[str]) -> None:
+        """All or nothing."""
+        changes = [argument.partition("=") for argument in arguments]
+        for name, equals, value in changes:
+            if not equals or not name:
+                raise ValueError(
+                    f"{name!r} sets nothing: write NAME=VALUE without spaces, as rate=50"
+                )
+            _one_of("setting", name, tuple(SETTINGS))
+            if name not in CHANGEABLE:
+                raise ValueError(
+                    f"{name} can't be changed while recording: set c.Jumper.{name} or "
+                    f"JUMPER_{SETTINGS[name].variables[0].name} before jumper is loaded"
+                )
+            SETTINGS[name].check(value)
+        for name, _, value in changes:
+            self._settings.set("magic", name, value)
+            if name == "rate":
+                self._session.set_rate(self._settings.rate_hz)
+        if not changes:
+            self._publish(views.table(self._setting_rows()))
+
+    def _summary(self, arguments: list[str]) -> None:
+        level, cells = _take_level(arguments)
+        _refuse("summary", cells[1:])
+        cell = find(self._session.cells(), cells[0] if cells else "-1")
+        self._session.wait(cell.index)
+        rendered = self._session.summary(cell.index, level or self._settings.level)
+        self._publish(views.bundle(rendered))
+
+    def _history(self, arguments: list[str]) -> None:
+        _refuse("history", arguments)
+        self._publish(views.bundle(self._session.history()))
+
+    def _code(self, arguments: list[str]) -> None:
+        if not arguments:
+            raise ValueError(
+                "code needs a cell: n for In [n], #k for entry k of the history, or -1"
+            )
+        _refuse("code", arguments[1:])
+        index = find(self._session.cells(), arguments[0]).index
+        self._publish(views.code(self._session.code(index)))
+
+    def _help(self, arguments: list[str]) -> None:
+        _refuse("help", arguments)
+        verbs = [
+            (f"%jumper {verb} {after}".rstrip(), about) for verb, (after, about) in VERBS.items()
+        ]
+        rows = [*verbs, ("", CELLS), *self._setting_rows()]
+        self._publish(views.table(rows))
+
+    def _setting_rows(self) -> Iterator[tuple[str, str]]:
+        for name, setting in SETTINGS.items():
+            value, origin = self._settings.look_up(name)
+            shown = "auto" if value is None else f"{value:g}" if name == "rate" else value
+            yield f"{name}={shown}", f"({origin}) {setting.about} Must be {setting.allowed}."
+
+    def _publish(self, bundle: views.Bundle) -> None:
+        if self.shell is not None:
+            self.shell.display_pub.publish(bundle, {})
+
+    @context_matcher()  # type: ignore[untyped-decorator]
+    def match(self, context: CompletionContext) -> SimpleMatcherResult:
+        """Completes verbs, settings and their values."""
+        words = completions(context.text_until_cursor)
+        found = [SimpleCompletion(word) for word in words if word.startswith(context.token)]
+        return {"completions": found, "suppress": bool(found)}
+
+
+def completions(line: str) -> tuple[str, ...]:
+    """What may stand at the end of this unfinished line (of a cell), instead of its last word."""
+    magic, _, rest = line.lstrip().partition(" ")
+    if magic != "%jumper" or not line.startswith("%"):
+        return ()
+    verb, *words = rest.split(" ")
+    if not words:
+        return tuple(VERBS)
+    if verb == "set":
+        name, equals, _ = words[-1].partition("=")
+        if equals:
+            return SETTINGS[name].choices if name in SETTINGS else ()
+        return tuple(f"{name}=" for name in CHANGEABLE)
+    if verb == "summary":
+        return LEVELS if words[-2:-1] == ["--level"] or "=" in words[-1] else ("--level",)
+    return ()
+
+
+def _take_level(arguments: list[str]) -> tuple[str | None, list[str]]:
+    """The value of `--level L` or `--level=L`, and what else there is."""
+    level, rest = None, []
+    words = iter(arguments)
+    for word in words:
+        option, equals, value = word.partition("=")
+        if option != "--level":
+            if word.startswith("--"):
+                raise ValueError(f"{word} is no option of summary: it knows --level")
+            rest.append(word)
+            continue
+        level = value if equals else next(words, "")
+        SETTINGS["level"].check(level)
+    return level, rest
+
+
+def _refuse(verb: str, arguments: list[str]) -> None:
+    if arguments:
+        takes = VERBS[verb][0]
+        what = f"it takes {takes}" if takes else "it takes nothing"
+        raise ValueError(f"{verb} does not know what to do with {' '.join(arguments)!r}: {what}")
+
+
+def _one_of(what: str, name: str, known: tuple[str, ...]) -> None:
+    if name not in known:
+        near = get_close_matches(name, known, 1)
+        guess = f" Did you mean {near[0]}?" if near else ""
+        raise ValueError(f"there is no {what} {name!r}.{guess} The {what}s are {', '.join(known)}.")

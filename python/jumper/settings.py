@@ -1,0 +1,219 @@
+"""What the user can set, and whose word counts.
+
+Of the layers that say something the first counts: the magic (``%jumper set``), ``%config``, the
+environment, the configuration file, the default. The environment is read at every use, so ``%env``
+acts at once; a bad value there is told once, and the next layer counts.
+"""
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+Value = float | int | str | None
+Layer = Literal["magic", "config", "file"]
+
+PREFIXES = ("JUMPER_", "SCOREP_JUPYTER_", "scorep_jupyter_")  # the last two: the peers' spelling
+RATES_HZ = (0.1, 1000.0)
+LEVELS = ("process", "node", "all")
+SUMMARIES = ("auto", "always", "never")
+
+
+def _rate(value: object) -> float:
+    rate = float(str(value))
+    if not RATES_HZ[0] <= rate <= RATES_HZ[1]:  # false for NaN, too
+        raise ValueError
+    return rate
+
+
+def _rate_of_period(value: object) -> float:
+    period = float(str(value))
+    return _rate(1 / period if period and math.isfinite(period) else period)
+
+
+def _one_of(words: tuple[str, ...]) -> Callable[[object], str]:
+    def parse(value: object) -> str:
+        if value not in words:
+            raise ValueError
+        return str(value)
+
+    return parse
+
+
+def _min_reports(value: object) -> int | None:
+    if value is None or value in ("auto", "None"):
+        return None
+    number = int(str(value))
+    if number < 0:
+        raise ValueError
+    return number
+
+
+def _directory(value: object) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value:
+        raise ValueError
+    return str(Path(value).expanduser().absolute())
+
+
+class Variable(NamedTuple):
+    """An environment variable, without its prefix."""
+
+    name: str
+    parse: Callable[[object], Value]
+    allowed: str
+
+
+class Setting(NamedTuple):
+    name: str
+    default: Value
+    parse: Callable[[object], Value]  # raises ValueError
+    allowed: str  # after "must be"
+    about: str
+    variables: tuple[Variable, ...] = ()  # the first that is set counts
+    choices: tuple[str, ...] = ()  # for completion; none: can't be changed while recording
+
+    def check(self, value: object) -> Value:
+        """Raises ValueError with the whole sentence."""
+        try:
+            return self.parse(value)
+        except ValueError:
+            raise ValueError(f"{self.name}={value} is refused: it must be {self.allowed}") from None
+
+
+def _settings() -> tuple[Setting, ...]:
+    rates = f"a number of samples a second from {RATES_HZ[0]:g} to {RATES_HZ[1]:g}"
+    periods = f"the seconds between two samples, from {1 / RATES_HZ[1]:g} to {1 / RATES_HZ[0]:g}"
+    reports = "a whole number of samples from 0 on, or auto"
+    return (
+        Setting(
+            name="rate",
+            default=10.0,
+            parse=_rate,
+            allowed=rates,
+            about="Samples a second.",
+            variables=(
+                Variable("SAMPLING_RATE", _rate, rates),
+                Variable("REPORT_FREQUENCY", _rate_of_period, periods),
+            ),
+            choices=("1", "10", "100"),
+        ),
+        Setting(
+            name="summary",
+            default="auto",
+            parse=_one_of(SUMMARIES),
+            allowed="auto, always or never",
+            about="Whether a summary stands under each cell; auto: as min_reports says.",
+            choices=SUMMARIES,
+        ),
+        Setting(
+            name="min_reports",
+            default=None,
+            parse=_min_reports,
+            allowed=reports,
+            about="Samples a cell must have for an automatic summary; auto: it took 1 s or more.",
+            variables=(
+                Variable("MIN_REPORTS", _min_reports, reports),
+                Variable("REPORTS_MIN", _min_reports, reports),
+            ),
+            choices=("auto", "1", "10"),
+        ),
+        Setting(
+            name="level",
+            default="process",
+            parse=_one_of(LEVELS),
+            allowed="process, node or all",
+            about="What a summary is about: the kernel with its children, the node, or both.",
+            choices=LEVELS,
+        ),
+        Setting(
+            name="directory",
+            default=None,
+            parse=_directory,
+            allowed="the path of a folder",
+            about="Where recordings lie; counts when the extension is loaded.",
+            variables=(Variable("DIR", _directory, "the path of a folder"),),
+        ),
+    )
+
+
+SETTINGS = {setting.name: setting for setting in _settings()}
+
+
+class Settings:
+    """The layers of one session, and what is still to be told about them."""
+
+    def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
+        self._environment = environment
+        self._layers: dict[Layer, dict[str, Value]] = {"magic": {}, "config": {}, "file": {}}
+        self._warnings: list[str] = []
+        self._said: set[str] = set()
+
+    def set(self, layer: Layer, name: str, value: object) -> None:
+        """Raises ValueError with the whole sentence."""
+        self._layers[layer][name] = SETTINGS[name].check(value)
+
+    def look_up(self, name: str) -> tuple[Value, str]:
+        """The value that counts, and who said it."""
+        if name in self._layers["magic"]:
+            return self._layers["magic"][name], "%jumper set"
+        if name in self._layers["config"]:
+            return self._layers["config"][name], "%config"
+        found = self._in_environment(SETTINGS[name])
+        if found is not None:
+            return found
+        if name in self._layers["file"]:
+            return self._layers["file"][name], "configuration file"
+        return SETTINGS[name].default, "default"
+
+    @property
+    def rate_hz(self) -> float:
+        return float(str(self.look_up("rate")[0]))
+
+    @property
+    def summary(self) -> str:
+        return str(self.look_up("summary")[0])
+
+    @property
+    def min_reports(self) -> int | None:
+        value = self.look_up("min_reports")[0]
+        return None if value is None else int(value)
+
+    @property
+    def level(self) -> str:
+        return str(self.look_up("level")[0])
+
+    @property
+    def directory(self) -> str | None:
+        value = self.look_up("directory")[0]
+        return None if value is None else str(value)
+
+    def take_warnings(self) -> list[str]:
+        warnings, self._warnings = self._warnings, []
+        return warnings
+
+    def _in_environment(self, setting: Setting) -> tuple[Value, str] | None:
+        found: list[tuple[Value, str]] = []
+        for variable in setting.variables:
+            for prefix in PREFIXES:
+                text = self._environment.get(prefix + variable.name)
+                if not text:
+                    continue
+                try:
+                    found.append((variable.parse(text), prefix + variable.name))
+                except ValueError:
+                    self._say_once(
+                        f"{prefix}{variable.name}={text} is ignored: it must be {variable.allowed}"
+                    )
+        for _, other in found[1:]:
+            if setting.name == "rate" and other.endswith("REPORT_FREQUENCY"):
+                self._say_once(f"{found[0][1]} and {other} are both set: {found[0][1]} counts")
+                break
+        return found[0] if found else None
+
+    def _say_once(self, sentence: str) -> None:
+        if sentence not in self._said:
+            self._said.add(sentence)
+            self._warnings.append(sentence)

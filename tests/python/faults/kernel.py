@@ -1,0 +1,35 @@
+"""`python kernel.py OPTIONS`: stands for a kernel. Each line it reads is code; it answers in JSON."""
+
+import contextlib
+import importlib
+import json
+import sys
+
+
+def main(options: dict) -> None:
+    module = importlib.import_module("jumper.session")
+    if options.get("program"):
+        module.program = lambda: options["program"]
+    session = module.session(label="a test", rate=options.get("rate", 50))
+    scope = {"s": session, "answer": None}
+    exec("import os, sys, time, signal, threading, json", scope)
+
+    def cell(code: str, name: str | None = None) -> int:
+        with session.cell(name or code) as one:
+            exec(code, scope)
+        return one.index
+
+    scope["cell"] = cell
+    status = session.native.status()
+    print(json.dumps([session.path, status.sampler_pid]), flush=True)
+    for line in sys.stdin:
+        scope["answer"] = None
+        exec(json.loads(line), scope)
+        print(json.dumps(scope["answer"]), flush=True)
+    if options.get("close", True):
+        session.close()
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        main(json.loads(sys.argv[1]))

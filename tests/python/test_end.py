@@ -1,0 +1,53 @@
+"""How kernels and shells end: quickly, and with nothing of ours left (see conftest)."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import MARK, marked, wait_until
+
+
+@pytest.mark.parametrize("last", ["x = 1", "exit", "quit()", "import os; os._exit(3)"])
+def test_a_kernel_s_end_is_not_held_up(open_notebook, last):
+    notebook = open_notebook()
+    notebook.run("x = 1")
+    notebook.send(last)
+    begin = time.monotonic()
+    notebook.manager.shutdown_kernel()
+    assert time.monotonic() - begin < 2 + 2  # ours, and what ipykernel itself takes
+
+
+def test_a_kernel_that_is_killed_takes_the_sampler_along(open_notebook, monkeypatch):
+    import os
+
+    notebook = open_notebook()
+    notebook.run("x = 1")
+    mark = os.environ[MARK]
+    assert len(marked(mark)) == 2
+    os.kill(notebook.pid, 9)
+    assert wait_until(lambda: not marked(mark))
+
+
+def test_a_kernel_that_restarts_begins_a_recording_of_its_own(open_notebook, state_home):
+    notebook = open_notebook()
+    notebook.run("x = 1")
+    notebook.manager.restart_kernel(now=True)
+    notebook.client.wait_for_ready(timeout=60)
+    notebook.run("x = 2")
+    assert [one["index"] for one in notebook.history()] == [1]
+    assert len(list((state_home / "jumper").iterdir())) == 2
+
+
+def test_a_terminal_shows_the_summary_as_text_and_a_pipe_ends():
+    code = "import time; time.sleep(1.1); print('end of cell')"
+    shell = f'"{sys.executable}" -m IPython --no-banner --ext=jumper -c "{code}" | cat'
+    done = subprocess.run(
+        ["sh", "-c", shell], capture_output=True, text=True, timeout=30, check=True
+    )
+    first, *summary = done.stdout.splitlines()
+    assert first == "end of cell"
+    assert any("CPU" in line for line in summary)
+    assert "\x1b" not in done.stdout
+    assert "<" not in done.stdout
+    assert done.stderr == ""

@@ -1,0 +1,72 @@
+"""CPU time against getrusage and what the processes say themselves: within 1 %, or a marked bound.
+
+2 ms of noise are allowed: the marks' own reading, and what a child does between having said what it
+used and being seen. Who waited for whom is known from outside in steps of 10 ms only.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+NOISE_S = 0.002
+STEP_S = 0.02  # user and system time, each cut to 10 ms
+
+EXACT = {
+    "one_process": NOISE_S,
+    "many_threads": NOISE_S,
+    "pool_fork": NOISE_S,
+    "pool_spawn": NOISE_S,
+    "pool_forkserver": NOISE_S,
+    "children_of_a_thread": NOISE_S,
+    "children_of_a_living_thread": NOISE_S,
+    "grandchildren": STEP_S,
+    "grandchildren_of_ended_children": NOISE_S,
+    "orphans_running": NOISE_S,
+    "orphans_at_once": NOISE_S,
+    "exec_in_a_child": NOISE_S,
+    "exec_of_what_forks": STEP_S,
+    "killed_child": NOISE_S,
+    "killed_middle": NOISE_S,
+    "other_session_and_user": NOISE_S,
+    "many_at_once": NOISE_S,
+    "chain": NOISE_S,
+    "before_the_cell": NOISE_S,
+    "nothing": NOISE_S,
+}
+BOUNDS = ("orphans_ended", "sigchld_ignored")
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_exact(measure, name):
+    done = measure(name)
+    noise = EXACT[name] + done.edges_s() * os.cpu_count()
+    done.check("cpu_time_s", done.process["cpu_time_s"], done.truth["cpu_time_s"], noise)
+    assert done.summary["cell"]["outcome"] == "ok"
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_as_much_as_can_be_known(measure, name):
+    """More is never said than was used; less only with the word for it."""
+    done = measure(name)
+    seen, truth = done.process["cpu_time_s"], done.truth["cpu_time_s"]
+    done.check("cpu_time_s", seen, truth, NOISE_S, bound=True)
+    assert seen > truth / 2  # up to the last tick that saw them
+
+
+def test_children_that_ended_before_any_tick(measure):
+    """Case 3."""
+    done = measure("children_between_ticks", rate=1)
+    done.check("cpu_time_s", done.process["cpu_time_s"], done.truth["cpu_time_s"], NOISE_S)
+
+
+def test_a_busy_neighbour_is_not_ours(measure):
+    burn = Path(__file__).with_name("burn.py")
+    with subprocess.Popen([sys.executable, "-S", str(burn), "60"]) as neighbour:
+        done = measure("nothing")
+        neighbour.kill()
+    assert done.process["cpu_time_s"] < NOISE_S
+    assert done.process["processes"]["max"] == 1
+    assert done.summary["levels"]["node"]["cpu_percent"]["mean"] > 50 / (os.cpu_count() or 1)
