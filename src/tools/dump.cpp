@@ -1,7 +1,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
 #include <memory>
 
@@ -22,8 +24,14 @@ struct DumpOptions {
 
 std::string whole_file(const std::string& path) {
   constexpr std::string_view kVerb = "cannot read recording";
-  const base::File file = base::File::open(path, O_RDONLY, 0, kVerb);
-  std::string bytes(base::file_size(file.fd()).value_or(0), '\0');
+  // O_NONBLOCK: a named pipe must not make us wait for its writer.
+  const base::File file = base::File::open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, kVerb);
+  struct stat status{};
+  if (::fstat(file.fd(), &status) != 0) throw base::Error(kVerb, path, errno);
+  if (S_ISDIR(status.st_mode)) throw base::Error(kVerb, path, EISDIR);
+  if (!S_ISREG(status.st_mode)) throw base::Error(kVerb, path, "it is not a regular file");
+  if (status.st_size == 0) throw base::Error(kVerb, path, "it is empty");
+  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
   const auto count = base::read_at(file.fd(), bytes, 0);
   if (!count) throw base::Error(kVerb, path, errno);
   bytes.resize(*count);

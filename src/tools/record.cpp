@@ -13,7 +13,6 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "tools/schedule.hpp"
 #include "tools/verbs.hpp"
 #include "watch/watch.hpp"
 
@@ -32,34 +31,38 @@ struct RecordOptions {
 };
 
 volatile std::sig_atomic_t command_pid = 0;
+volatile std::sig_atomic_t early_signal = 0;  // came before there was a command
 
-void pass_on(int signal) {
-  if (command_pid > 0) ::kill(command_pid, signal);
+// What somebody sends to us is for the command. What a terminal sends (its keys, si_code > 0) has
+// gone to the command's group by itself.
+void pass_on(int signal, siginfo_t* info, void* /*context*/) {
+  if (info->si_code > 0) return;
+  if (command_pid > 0) {
+    ::kill(command_pid, signal);
+  } else {
+    early_signal = signal;
+  }
 }
 
-// What a terminal sends goes to the command too, by itself; what somebody sends to us is passed on.
 class Signals {
  public:
   Signals() {
     sigemptyset(&defaults_);
     struct sigaction action{};
-    action.sa_flags = SA_RESTART;
-    for (const int signal : {SIGINT, SIGQUIT}) set(signal, SIG_IGN, action);
-    for (const int signal : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) set(signal, pass_on, action);
+    action.sa_flags = SA_RESTART | SA_SIGINFO;
+    action.sa_sigaction = pass_on;
+    for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
+      struct sigaction before{};
+      ::sigaction(signal, nullptr, &before);
+      if (before.sa_handler == SIG_IGN) continue;
+      sigaddset(&defaults_, signal);
+      ::sigaction(signal, &action, nullptr);
+    }
   }
   // What the command shall start with as default: all that wasn't ignored when we began (nohup).
   [[nodiscard]] const sigset_t& defaults() const noexcept { return defaults_; }
 
  private:
-  void set(int signal, void (*handler)(int), struct sigaction& action) {
-    struct sigaction before{};
-    ::sigaction(signal, nullptr, &before);
-    if (before.sa_handler == SIG_IGN) return;
-    sigaddset(&defaults_, signal);
-    action.sa_handler = handler;
-    ::sigaction(signal, &action, nullptr);
-  }
-
   sigset_t defaults_{};
 };
 
@@ -123,6 +126,7 @@ int record(const RecordOptions& options) {
   int status = 0;
   try {
     command_pid = start_command(command, signals);
+    if (early_signal != 0) ::kill(command_pid, early_signal);
     status = wait_for(command_pid);
     command_pid = 0;
   } catch (const base::Error& error) {
@@ -160,9 +164,7 @@ void add_record(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<RecordOptions>();
   CLI::App* verb = program.add_subcommand(
       "record", "run a command and record it: jumper record [OPTIONS] -- COMMAND…");
-  verb->add_option("--rate", options->rate_hz, "samples a second (Hz)")
-      ->check(CLI::Range(kLeastRateHz, kMostRateHz))
-      ->capture_default_str();
+  add_rate(*verb, options->rate_hz);
   verb->add_option("-o,--output", options->path,
                    "the recording; without it one in the state directory, named on stderr");
   verb->add_option("COMMAND", options->command, "the command and its arguments");

@@ -4,6 +4,12 @@
 //
 //   produced_ ─ counts items handed over      consumed_ ─ counts items given back
 //   slot = count % size; the producer may fill while produced_ - consumed_ < size.
+//
+// ready_ holds one token for each item handed over. A semaphore of POSIX and no std::atomic::wait:
+// that one spins and calls sched_yield() before it sleeps, at every tick, and the next item never
+// comes as soon as that.
+
+#include <semaphore.h>
 
 #include <atomic>
 #include <cstdint>
@@ -27,38 +33,43 @@ class RowQueue {
  public:
   RowQueue(std::size_t slots, std::size_t columns) : items_(slots) {
     for (QueueItem& item : items_) item.sample.values.resize(columns);
+    ::sem_init(&ready_, 0, 0);
   }
+  RowQueue(const RowQueue&) = delete;
+  RowQueue& operator=(const RowQueue&) = delete;
+  ~RowQueue() { ::sem_destroy(&ready_); }
 
   // The producer's next free slot, or nullptr when the disk is that far behind.
   QueueItem* free_slot() noexcept {
-    if (produced_local_ - consumed_.load(std::memory_order_acquire) >= items_.size()) {
+    if (produced_ - consumed_.load(std::memory_order_acquire) >= items_.size()) {
       return nullptr;
     }
-    return &items_[produced_local_ % items_.size()];
+    return &items_[produced_ % items_.size()];
   }
   // Hands over what free_slot() gave.
   void push() noexcept {
-    ++produced_local_;
-    produced_.store(produced_local_, std::memory_order_release);
-    produced_.notify_one();
+    ++produced_;
+    ::sem_post(&ready_);
   }
 
   // The consumer: waits for an item; it stays until pop().
   QueueItem& front() noexcept {
-    produced_.wait(consumed_local_, std::memory_order_acquire);
+    while (!has_front_) has_front_ = ::sem_wait(&ready_) == 0;  // a signal makes it fail
     return items_[consumed_local_ % items_.size()];
   }
   void pop() noexcept {
+    has_front_ = false;
     ++consumed_local_;
     consumed_.store(consumed_local_, std::memory_order_release);
   }
 
  private:
   std::vector<QueueItem> items_;
-  alignas(64) std::atomic<std::uint64_t> produced_ = 0;
-  std::uint64_t produced_local_ = 0;
+  sem_t ready_{};
+  std::uint64_t produced_ = 0;  // the producer's alone
   alignas(64) std::atomic<std::uint64_t> consumed_ = 0;
   std::uint64_t consumed_local_ = 0;
+  bool has_front_ = false;
 };
 
 }  // namespace tools

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdlib>
 #include <memory>
 
 #include "base/clock.hpp"
@@ -65,6 +67,17 @@ int print_samples(const SampleOptions& options) {
 
 }  // namespace
 
+void add_rate(CLI::App& verb, double& rate_hz) {
+  // CLI::Range takes "nan": no comparison with it is true.
+  const auto is_number = [](const std::string& word) {
+    return std::isnan(std::strtod(word.c_str(), nullptr)) ? word + " is no number" : std::string();
+  };
+  verb.add_option("--rate", rate_hz, "samples a second (Hz)")
+      ->check(CLI::Range(kLeastRateHz, kMostRateHz))
+      ->check(is_number)
+      ->capture_default_str();
+}
+
 void add_sample(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<SampleOptions>();
   CLI::App* verb = program.add_subcommand(
@@ -72,9 +85,7 @@ void add_sample(CLI::App& program, Action& chosen) {
   LoopOptions& loop = options->loop;
   verb->add_option("--pid,--root-pid", loop.root_pid, "the process whose tree is sampled")
       ->check(CLI::PositiveNumber);
-  verb->add_option("--rate", loop.rate_hz, "samples a second (Hz)")
-      ->check(CLI::Range(kLeastRateHz, kMostRateHz))
-      ->capture_default_str();
+  add_rate(*verb, loop.rate_hz);
   verb->add_option("--count", options->count, "stop after so many")->check(CLI::PositiveNumber);
   verb->add_flag("--json", options->json, "one JSON object a line");
   verb->add_flag("!--no-process", loop.process_level, "leave out the process tree");

@@ -36,16 +36,20 @@ std::string file_name() {
   return fmt::format("{}-{}-{:08x}.jumper", time, ::getpid(), chance);
 }
 
-// mkdir -p, every new directory private. What is there already stays as it is.
+// mkdir -p, every new directory private. What is there already stays as it is. False with errno
+// set: to what stood in the way first.
 bool make_directories(const std::string& path) {
+  int first = 0;
   for (std::size_t slash = path.find('/', 1); slash != path.npos;
        slash = path.find('/', slash + 1)) {
     if (::mkdir(path.substr(0, slash).c_str(), kPrivateDirectory) != 0 && errno != EEXIST) {
       // A parent we may not create in may still hold the next one (EROFS, EACCES on /home).
-      continue;
+      if (first == 0) first = errno;
     }
   }
-  return ::mkdir(path.c_str(), kPrivateDirectory) == 0 || errno == EEXIST;
+  if (::mkdir(path.c_str(), kPrivateDirectory) == 0 || errno == EEXIST) return true;
+  if (errno == ENOENT && first != 0) errno = first;
+  return false;
 }
 
 // An invalid File when the directory can't be used; `reason` says why.

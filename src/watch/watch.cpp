@@ -3,7 +3,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ constexpr std::int64_t kHourNs = 3600 * kSecondNs;
 constexpr std::int64_t kLookMs = 1000;
 constexpr std::int64_t kLongestDelayNs = 60 * kSecondNs;
 constexpr std::size_t kMostStartsAnHour = 6;  // the first one and five more
-constexpr std::chrono::seconds kMostTimeToClose{2};
+constexpr std::chrono::milliseconds kMostTimeToClose{2000};
 constexpr std::size_t kMostPendingSourceBytes = 64U << 20;
 
 // While the thread is made, so that it never takes a signal that belongs to the user's threads.
@@ -42,6 +43,11 @@ class SignalsBlocked {
  private:
   sigset_t before_{};
 };
+
+// False when the user's code has closed the descriptor. An invalid File is nobody's: true.
+bool is_ours(const base::File& file, const std::optional<base::FileIdentity>& identity) noexcept {
+  return !file.valid() || base::identity_of(file.fd()) == identity;
+}
 
 bool is_end_of(const record::Message& mark, std::int64_t index) noexcept {
   const auto* end = std::get_if<record::CellEnd>(&mark);
@@ -63,8 +69,8 @@ Watch::Watch(WatchOptions options, Place place)
       recording_identity_(base::identity_of(place_.file.fd()).value_or(base::FileIdentity{})),
       rate_hz_(options_.rate_hz),
       root_pidfd_(base::open_pidfd(owner_)),
-      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      wake_identity_(base::identity_of(wake_.fd()).value_or(base::FileIdentity{})) {
+      root_pidfd_identity_(base::identity_of(root_pidfd_.fd())) {
+  make_wake();
   if (!place_.refusals.empty()) {
     warn(fmt::format("{} ({})", place_.sentence, fmt::join(place_.refusals, "; ")));
   }
@@ -73,7 +79,12 @@ Watch::Watch(WatchOptions options, Place place)
   thread_ = std::thread([this] { run(); });
 }
 
-Watch::~Watch() { close(); }
+Watch::~Watch() {
+  close();
+  // What the user's code has closed isn't ours to close: its number may be another file's.
+  look_at_descriptors();
+  if (!is_ours(place_.file, recording_identity_)) static_cast<void>(place_.file.release());
+}
 
 bool Watch::is_owner() const noexcept { return ::getpid() == owner_; }
 
@@ -186,11 +197,17 @@ void Watch::close() {
   if (!is_live()) return;
   {
     std::unique_lock lock(mutex_);
+    const auto ended = [&] { return !sampler_runs_; };
+    look_at_descriptors();
+    if (sampler_runs_ && !socket_.valid()) {
+      acknowledged_.wait_for(lock, kMostTimeToClose / 2, ended);  // it was told to leave
+    }
+    // Cells that no sampler has written yet: one more for them, if there has been one at all.
+    if (!sampler_runs_ && !pending_.empty() && restart_at_ns_ != 0) start_sampler();
     closing_ = true;
     if (sampler_runs_) {
       send_pending();
       send(record::Close{});
-      const auto ended = [&] { return !sampler_runs_; };
       if (!acknowledged_.wait_for(lock, kMostTimeToClose, ended) && sampler_.pidfd.valid()) {
         base::kill_by_pidfd(sampler_.pidfd.fd());
       }
@@ -252,25 +269,45 @@ base::SendResult Watch::send(const record::Message& mark) {
   return base::send_message(socket_.fd(), bytes, memory.fd());
 }
 
-// The user's code may close all descriptors (as a daemon does); their numbers may mean other files
-// by now, so none of those is closed or written to. The sampler sees the end of its socket and
-// leaves; its pidfd, opened anew, says when.
+void Watch::make_wake() {
+  std::array<int, 2> ends{-1, -1};
+  constexpr int kKind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+  if (::socketpair(AF_UNIX, kKind, 0, ends.data()) != 0) ends = {-1, -1};
+  wake_ = base::File(ends[0]);
+  woken_ = base::File(ends[1]);
+  wake_identity_ = base::identity_of(ends[0]);
+  woken_identity_ = base::identity_of(ends[1]);
+}
+
+// The user's code may close all descriptors (as a daemon does), or some; their numbers may mean
+// other files by now, so none of those is closed, read or written to.
 void Watch::look_at_descriptors() {
-  if (base::identity_of(wake_.fd()) != wake_identity_) {
-    static_cast<void>(wake_.release());
-    wake_ = base::File(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    wake_identity_ = base::identity_of(wake_.fd()).value_or(base::FileIdentity{});
+  const bool wake_is_ours = is_ours(wake_, wake_identity_);
+  const bool woken_is_ours = is_ours(woken_, woken_identity_);
+  if (!wake_is_ours) static_cast<void>(wake_.release());
+  if (!woken_is_ours) static_cast<void>(woken_.release());
+  if (!wake_is_ours || !woken_is_ours) make_wake();
+  if (!is_ours(root_pidfd_, root_pidfd_identity_)) {
+    static_cast<void>(root_pidfd_.release());
+    root_pidfd_ = base::open_pidfd(owner_);
+    root_pidfd_identity_ = base::identity_of(root_pidfd_.fd());
   }
-  if (!sampler_runs_ || !socket_.valid()) return;
-  if (base::identity_of(socket_.fd()) == socket_identity_) return;
+  // The sampler has what is in memory, and puts it into the file at its end.
+  if (!is_ours(spill_, spill_identity_)) static_cast<void>(spill_.release());
+  for (auto& [spill, identity] : old_spills_) {
+    if (!is_ours(spill, identity)) static_cast<void>(spill.release());
+  }
+  if (!sampler_runs_) return;
+  if (!is_ours(sampler_.pidfd, pidfd_identity_)) {
+    static_cast<void>(sampler_.pidfd.release());
+    sampler_.pidfd = base::open_pidfd(sampler_.pid);
+    if (base::identity_of(sampler_.pidfd.fd()) != pidfd_identity_) sampler_.pidfd.close();
+  }
+  if (is_ours(socket_, socket_identity_)) return;
   static_cast<void>(socket_.release());
-  static_cast<void>(root_pidfd_.release());
-  root_pidfd_ = base::open_pidfd(owner_);
   if (!sampler_.pidfd.valid()) return sampler_ended();
-  const auto identity = pidfd_identity_;
-  static_cast<void>(sampler_.pidfd.release());
-  sampler_.pidfd = base::open_pidfd(sampler_.pid);
-  if (base::identity_of(sampler_.pidfd.fd()) != identity) sampler_ended();
+  // It leaves when it sees the end of its socket; but a forked child may hold that open.
+  ::syscall(SYS_pidfd_send_signal, sampler_.pidfd.fd(), SIGTERM, nullptr, 0);
 }
 
 bool Watch::recording_is_ours() {
@@ -371,8 +408,7 @@ void Watch::warn(std::string sentence) {
 }
 
 void Watch::wake() const {
-  if (base::identity_of(wake_.fd()) != wake_identity_) return;
-  ::eventfd_write(wake_.fd(), 1);
+  if (wake_.valid() && is_ours(wake_, wake_identity_)) ::send(wake_.fd(), "", 1, MSG_NOSIGNAL);
 }
 
 // ---- our thread ----
@@ -383,7 +419,7 @@ void Watch::run() {
     const bool unsent = sampler_runs_ && std::any_of(pending_.begin(), pending_.end(),
                                                      [](const Pending& one) { return !one.sent; });
     const auto events = static_cast<short>(unsent ? POLLIN | POLLOUT : POLLIN);
-    std::array<pollfd, 3> entries{{{wake_.fd(), POLLIN, 0},
+    std::array<pollfd, 3> entries{{{woken_.fd(), POLLIN, 0},
                                    {sampler_runs_ ? socket_.fd() : -1, events, 0},
                                    {sampler_runs_ ? sampler_.pidfd.fd() : -1, POLLIN, 0}}};
     // A poll that goes on keeps files open which the user's code has closed: look now and then.
@@ -395,12 +431,13 @@ void Watch::run() {
     lock.unlock();
     ::poll(entries.data(), entries.size(), static_cast<int>(timeout_ms));
     lock.lock();
-    if ((entries[0].revents & POLLIN) != 0) {
-      eventfd_t count = 0;
-      ::eventfd_read(wake_.fd(), &count);
-    }
     if (stop_) break;
     look_at_descriptors();
+    if (entries[0].revents != 0 && entries[0].fd == woken_.fd()) {
+      std::array<char, 64> bytes{};
+      while (::recv(woken_.fd(), bytes.data(), bytes.size(), 0) > 0) {
+      }
+    }
     // The entries may be older than what other threads did to the socket meanwhile.
     if (sampler_runs_ && socket_.valid() && entries[1].fd == socket_.fd() &&
         entries[1].revents != 0) {
@@ -440,10 +477,11 @@ void Watch::take(record::Message message, base::File descriptor) {
     }
     acknowledged_.notify_all();
   } else if (const auto* spill = std::get_if<record::Spill>(&message)) {
-    if (spill_.valid()) old_spills_.push_back(std::move(spill_));
+    if (spill_.valid()) old_spills_.emplace_back(std::move(spill_), spill_identity_);
     if (spill->over) return;
     if (!descriptor.valid()) return;
     spill_ = std::move(descriptor);
+    spill_identity_ = base::identity_of(spill_.fd());
     spill_offset_ = spill->offset;
     spill_reason_ = spill->reason;
     warn(fmt::format("the recording goes on in memory: '{}' takes no more ({})", place_.path,

@@ -107,6 +107,7 @@ class Watch {
   void enqueue(record::Message mark);
   void plan_restart();
   void look_at_descriptors();
+  void make_wake();
   bool recording_is_ours();
   void wake() const;
   void warn(std::string sentence);
@@ -127,6 +128,7 @@ class Watch {
   base::FileIdentity socket_identity_;
   std::optional<base::FileIdentity> pidfd_identity_;  // tells processes apart since Linux 6.9
   base::File root_pidfd_;
+  std::optional<base::FileIdentity> root_pidfd_identity_;
   base::HiddenChild sampler_;
   bool sampler_runs_ = false;
   bool closing_ = false;  // the sampler was told to leave
@@ -137,14 +139,17 @@ class Watch {
   std::int64_t restart_at_ns_ = 0;      // 0: none is planned
   std::string lost_;
   base::File spill_;
-  std::vector<base::File> old_spills_;  // kept open: a reader may still hold their numbers
+  std::optional<base::FileIdentity> spill_identity_;
+  // Kept open: a reader may still hold their numbers.
+  std::vector<std::pair<base::File, std::optional<base::FileIdentity>>> old_spills_;
   std::int64_t spill_offset_ = 0;
   std::string spill_reason_;
   std::vector<std::string> warnings_;  // not yet taken
   std::vector<std::string> warned_;
 
-  base::File wake_;  // eventfd
-  base::FileIdentity wake_identity_;
+  // A socket pair: unlike event descriptors, its ends can be told from the user's own.
+  base::File wake_, woken_;
+  std::optional<base::FileIdentity> wake_identity_, woken_identity_;
   std::thread thread_;
 };
 
