@@ -28,15 +28,16 @@ inline constexpr std::array<std::string_view, kCounters> kCounterNames{
 enum Gauge : std::size_t {
   kMemory,
   kMemoryIsUpperBound,
+  kResident,
   kProcesses,
   kThreads,
   kCapacityMillicores,
   kCapacityMemory,
 };
-inline constexpr std::size_t kGauges = 6;
+inline constexpr std::size_t kGauges = 7;
 inline constexpr std::array<std::string_view, kGauges> kGaugeNames{
-    "memory_bytes", "memory_is_upper_bound", "processes",
-    "threads",      "capacity_millicores",   "capacity_memory_bytes"};
+    "memory_bytes",        "memory_is_upper_bound", "rss_bytes", "processes", "threads",
+    "capacity_millicores", "capacity_memory_bytes"};
 
 struct Frame {
   std::int64_t time_ns = 0;

@@ -152,6 +152,7 @@ class Builder {
   }
 
   // The samples' maximum, raised by what the kernel's high-water marks have seen between them.
+  // Those are resident sizes: what is shared with processes outside of the tree is taken off.
   void peak() {
     MemoryStatistics& memory = level_.memory_bytes;
     const auto most = track_.memory().max();
@@ -166,14 +167,15 @@ class Builder {
     const bool children_rose = rose(before.children_peak_bytes, after.children_peak_bytes);
     const bool own_rose = rose(before.peak_bytes, after.peak_bytes);
     const auto raise = [&](record::Value value) {
-      memory.peak = std::max(memory.peak.value_or(0), value);
+      memory.peak = std::max(memory.peak.value_or(0), value - track_.sharing_bytes());
     };
     if (own_rose) raise(after.peak_bytes);
     if (children_rose) raise(after.children_peak_bytes);
     memory.peak_lower_bound = memory.peak.has_value();
     if (children_rose || !alone() || !record::is_known(after.peak_bytes)) return;
     // One process: its mark either rose (then it is the peak), or was never passed.
-    memory.peak_lower_bound = !own_rose && (!most || after.peak_bytes > *most);
+    memory.peak_lower_bound =
+        !own_rose && (!most || after.peak_bytes - track_.sharing_bytes() > *most);
   }
 
   // No sample has seen another process than the kernel.

@@ -18,6 +18,7 @@ LevelTrack::LevelTrack(std::string_view name, const CellSpan& span, const GapTab
       cores_(cores),
       cpu_(gaps, is_process() ? kLeastProcessNs : kLeastNodeNs, rounding_of(kCpuTime)),
       memory_(gaps),
+      measured_memory_(gaps),
       processes_(gaps),
       threads_(gaps),
       millicores_(gaps, GaugeSeries::Between::kFirst) {
@@ -26,8 +27,7 @@ LevelTrack::LevelTrack(std::string_view name, const CellSpan& span, const GapTab
 
 void LevelTrack::add(const Frame& frame) {
   seen_ = true;
-  memory_.add(frame.time_ns, frame.gauge[kMemory]);
-  memory_upper_bound_ = memory_upper_bound_ || frame.gauge[kMemoryIsUpperBound] > 0;
+  add_memory(frame);
   processes_.add(frame.time_ns, frame.gauge[kProcesses]);
   threads_.add(frame.time_ns, frame.gauge[kThreads]);
   const record::Value millicores = frame.gauge[kCapacityMillicores];
@@ -50,6 +50,20 @@ void LevelTrack::add(const Frame& frame) {
   cpu_.add(frame.time_ns, frame.total[kCpuTime], cores);
   if (frame.time_ns == span_.begin.sample_ns) begin_ = frame;
   if (frame.time_ns == span_.end.sample_ns) end_ = frame;
+}
+
+void LevelTrack::add_memory(const Frame& frame) {
+  const record::Value memory = frame.gauge[kMemory];
+  memory_.add(frame.time_ns, memory);
+  if (frame.gauge[kMemoryIsUpperBound] > 0) {
+    memory_upper_bound_ = true;
+    return;
+  }
+  measured_memory_.add(frame.time_ns, memory);
+  const record::Value resident = frame.gauge[kResident];
+  if (frame.gauge[kProcesses] == 1 && record::is_known(memory) && resident >= memory) {
+    sharing_bytes_ = resident - memory;
+  }
 }
 
 std::int64_t LevelTrack::rounding_of(Counter counter) const noexcept {

@@ -34,8 +34,16 @@ class LevelTrack {
   [[nodiscard]] const Frame* end() const noexcept { return end_ ? &*end_ : nullptr; }
   [[nodiscard]] std::int64_t fallen(Counter counter) const noexcept { return fallen_[counter]; }
   [[nodiscard]] const RateRange& cpu() const noexcept { return cpu_; }
-  [[nodiscard]] const GaugeSeries& memory() const noexcept { return memory_; }
-  [[nodiscard]] bool memory_upper_bound() const noexcept { return memory_upper_bound_; }
+  // Of the samples whose sharing was measured; of all when there is none (memory_upper_bound()).
+  [[nodiscard]] const GaugeSeries& memory() const noexcept {
+    return measured_memory_.max() ? measured_memory_ : memory_;
+  }
+  [[nodiscard]] bool memory_upper_bound() const noexcept {
+    return memory_upper_bound_ && !measured_memory_.max();
+  }
+  // By how much the resident size of the root process alone exceeds its proportional one (libraries
+  // that others use too), from the newest sample that tells; 0 when none does.
+  [[nodiscard]] std::int64_t sharing_bytes() const noexcept { return sharing_bytes_; }
   [[nodiscard]] const GaugeSeries& processes() const noexcept { return processes_; }
   [[nodiscard]] const GaugeSeries& threads() const noexcept { return threads_; }
   // In the mean over the cell; 0: unknown.
@@ -47,6 +55,7 @@ class LevelTrack {
   }
 
  private:
+  void add_memory(const Frame& frame);
   // By how much a counter may fall and still be right: a reaped child's CPU time is cut to 10 ms.
   [[nodiscard]] std::int64_t rounding_of(Counter counter) const noexcept;
 
@@ -58,8 +67,9 @@ class LevelTrack {
   Frame last_;  // the newest known totals
   std::array<std::int64_t, kCounters> fallen_{};
   RateRange cpu_;
-  GaugeSeries memory_, processes_, threads_, millicores_;
+  GaugeSeries memory_, measured_memory_, processes_, threads_, millicores_;
   bool memory_upper_bound_ = false;
+  std::int64_t sharing_bytes_ = 0;
   record::Value capacity_memory_ = record::unknown(record::State::kNotYet);
 };
 

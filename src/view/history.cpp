@@ -30,13 +30,23 @@ std::string traffic(const store::LevelSummary& level) {
                      bytes_text(static_cast<double>(*level.io_write_bytes)));
 }
 
-Fields fields_of(const HistoryRow& row) {
+// The day of a local time: "2026-11-29".
+std::string day_of(const HistoryRow& row) {
+  return base::local_time(row.summary.begin_wall_ns).substr(0, 10);
+}
+
+bool all_on_one_day(const std::vector<HistoryRow>& rows) {
+  return std::all_of(rows.begin(), rows.end(),
+                     [&](const HistoryRow& row) { return day_of(row) == day_of(rows.front()); });
+}
+
+Fields fields_of(const HistoryRow& row, bool with_day) {
   const store::CellSummary& summary = row.summary;
   Fields fields;
   fields.fill(std::string(kUnknown));
   fields[0] = fmt::format("#{}", summary.index);
   if (summary.execution_count) fields[1] = fmt::format("In [{}]", *summary.execution_count);
-  fields[2] = base::local_time(summary.begin_wall_ns);
+  fields[2] = base::local_time(summary.begin_wall_ns).substr(with_day ? 0 : 11);
   fields[3] = seconds_text(summary.duration_s);
   const auto process =
       std::find_if(summary.levels.begin(), summary.levels.end(),
@@ -63,7 +73,8 @@ std::string history_text(const std::vector<HistoryRow>& rows) {
   if (rows.empty()) return std::string(kNone);
   std::vector<Fields> table(1);
   std::copy(kHeaders.begin(), kHeaders.end(), table.front().begin());
-  for (const HistoryRow& row : rows) table.push_back(fields_of(row));
+  const bool with_day = !all_on_one_day(rows);
+  for (const HistoryRow& row : rows) table.push_back(fields_of(row, with_day));
   std::array<std::size_t, kColumns> widths{};
   for (const Fields& fields : table) {
     for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], width(fields[i]));
@@ -86,14 +97,17 @@ std::string history_text(const std::vector<HistoryRow>& rows) {
 std::string history_html(const std::vector<HistoryRow>& rows) {
   if (rows.empty()) return fmt::format("<div>{}</div>", kNone);
   const auto cell = [](std::string_view tag, std::size_t column, std::string_view text) {
-    return fmt::format("<{0} style=\"text-align:{1};padding:0 0.6em\">{2}</{0}>", tag,
-                       is_right_aligned(column) ? "right" : "left", text);
+    // Only the code may take more than one line.
+    return fmt::format("<{0} style=\"text-align:{1};padding:0 0.6em{3}\">{2}</{0}>", tag,
+                       is_right_aligned(column) ? "right" : "left", text,
+                       column + 1 < kColumns ? ";white-space:nowrap" : "");
   };
   std::string html = "<table style=\"border-collapse:collapse;margin:0\"><tr>";
   for (std::size_t i = 0; i < kColumns; ++i) html += cell("th", i, html_escaped(kHeaders[i]));
   html += "</tr>";
+  const bool with_day = !all_on_one_day(rows);
   for (const HistoryRow& row : rows) {
-    const Fields fields = fields_of(row);
+    const Fields fields = fields_of(row, with_day);
     html += "<tr>";
     for (std::size_t i = 0; i < kColumns; ++i) {
       const std::string text = html_escaped(fields[i]);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "view/history.hpp"
@@ -12,9 +13,24 @@ namespace {
 
 // Only what JupyterLab's sanitizer lets through in an untrusted notebook: no currentColor, no
 // var(), opacity with a digit before the point. Text takes the page's own colour.
-constexpr std::string_view kCell = "text-align:left";  // notebooks align numbers to the right
+// Notebooks align numbers to the right and set cells apart. They stripe the rows of a table's body,
+// so ours stand in its head.
+constexpr std::string_view kCell = "text-align:left;padding:1px 9px 1px 0";
 constexpr double kBarEm = 6;
 constexpr std::size_t kMostBytes = 1990;
+
+// No line ends between a number and its unit: the space in "23.5 GiB" becomes one that doesn't
+// break.
+std::string unbroken_units(std::string text) {
+  constexpr std::string_view kNoBreak = "\u00A0";
+  for (std::size_t at = 1; at + 1 < text.size(); ++at) {
+    const bool after_number = text[at - 1] >= '0' && text[at - 1] <= '9';
+    const bool before_unit =
+        text[at + 1] == '%' || std::isalpha(static_cast<unsigned char>(text[at + 1])) != 0;
+    if (text[at] == ' ' && after_number && before_unit) text.replace(at, 1, kNoBreak);
+  }
+  return text;
+}
 
 std::string bar(double share) {
   const double filled = std::clamp(share, 0.0, 1.0) * kBarEm;
@@ -25,7 +41,7 @@ std::string bar(double share) {
 }
 
 std::string row(const SummaryLine& line, bool with_bar) {
-  const std::string text = html_escaped(line.text);
+  const std::string text = unbroken_units(html_escaped(line.text));
   if (line.label.empty()) {
     return fmt::format("<tr><td colspan=\"3\" style=\"{}\"><b>{}</b></td></tr>", kCell, text);
   }
@@ -41,11 +57,12 @@ std::string row(const SummaryLine& line, bool with_bar) {
 }
 
 std::string table(const std::vector<SummaryLine>& lines, bool with_bars) {
-  std::string html = "<table cellpadding=\"3\" style=\"border-collapse:collapse;margin:0\">";
+  std::string html =
+      "<table style=\"border-collapse:collapse;margin:0\"><thead style=\"border:0\">";
   for (const SummaryLine& line : lines) {
     if (!line.note) html += row(line, with_bars);
   }
-  return html + "</table>";
+  return html + "</thead></table>";
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ inline std::vector<std::string> process_columns() {
       names.push_back(std::string(prefix) + name);
     }
   }
-  for (const char* name : {"memory_bytes", "memory_is_upper_bound", "processes", "threads",
-                           "capacity_millicores", "capacity_memory_bytes"}) {
+  for (const char* name : {"memory_bytes", "memory_is_upper_bound", "rss_bytes", "processes",
+                           "threads", "capacity_millicores", "capacity_memory_bytes"}) {
     names.push_back(std::string("process.") + name);
   }
   return names;

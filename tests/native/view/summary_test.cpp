@@ -108,7 +108,7 @@ TEST(SummaryHtml, HasInlineStylesOnly) {
                            "http", " on", "opacity:."}) {
     EXPECT_THAT(html, Not(HasSubstr(word))) << word;
   }
-  EXPECT_THAT(html, HasSubstr("98.7 % of 2 cores"));
+  EXPECT_THAT(html, HasSubstr("98.7\u00A0% of 2\u00A0cores"));  // no line ends inside a quantity
 }
 
 TEST(SummaryHtml, EscapesEverything) {
