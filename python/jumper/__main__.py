@@ -37,7 +37,7 @@ def install(options: argparse.Namespace) -> str:
         raise SystemExit("jumper: the wheel's kernelspec is missing: reinstall jumper-hpc")
     prefix = sys.prefix if options.sys_prefix else options.prefix
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder, options.name)
+        source = Path(folder, "kernel")
         shutil.copytree(Path(template).parent, source)
         spec = json.loads(Path(template).read_text(encoding="utf-8"))
         spec["argv"][0] = sys.executable
@@ -57,9 +57,9 @@ def install(options: argparse.Namespace) -> str:
 
 
 def startup_path() -> Path:
-    from IPython.paths import get_ipython_dir  # slow
-
-    return Path(get_ipython_dir(), "profile_default", "startup", STARTUP_FILE)
+    """IPython's own answer differs only where it can't write: it takes a temporary folder there."""
+    folder = Path(os.environ.get("IPYTHONDIR") or "~/.ipython").expanduser()
+    return folder / "profile_default" / "startup" / STARTUP_FILE
 
 
 def enable(_: argparse.Namespace) -> str:

@@ -10,7 +10,7 @@ from . import _native
 Bundle = dict[str, Any]
 JSON_TYPE = "application/vnd.jumper+json"
 HIGHLIGHTED_MOST = 100_000  # characters; pygments takes about a second for ten times as many
-CELL_STYLE = "text-align:left;vertical-align:top;white-space:pre-wrap"
+CELL_STYLE = "text-align:left;vertical-align:top;white-space:pre-wrap;overflow-wrap:anywhere"
 
 
 def bundle(rendered: _native.Rendered) -> Bundle:

@@ -56,7 +56,8 @@ Session::Session(watch::WatchOptions options, const std::string& directory)
     : levels_(levels_of(options)),
       watch_(
           std::make_unique<watch::Watch>(std::move(options), watch::create_recording(directory))),
-      recording_(store::Recording::follow(watch_->recording_fd())) {}
+      recording_fd_(watch_->recording_fd()),
+      recording_(store::Recording::follow(recording_fd_)) {}
 
 Session::~Session() {
   watch_->close();
@@ -68,6 +69,9 @@ Session::Known Session::know() {
   // First what isn't acknowledged, then the recording: a mark moves only from there to here.
   const std::vector<watch::PendingCell> pending = watch_->pending_cells();
   const auto [spill_fd, spill_offset] = watch_->spill();
+  if (const int fd = watch_->recording_fd(); fd != recording_fd_) {
+    recording_ = store::Recording::follow(recording_fd_ = fd);
+  }
   recording_.set_spill(spill_fd, spill_offset);
   recording_.refresh();
   Known known{recording_.cells(), {}};

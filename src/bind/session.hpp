@@ -80,6 +80,7 @@ class Session {
   const std::vector<std::string> levels_;
   std::unique_ptr<watch::Watch> watch_;
   std::mutex mutex_;
+  int recording_fd_;
   store::Recording recording_;
 };
 

@@ -38,8 +38,6 @@ std::optional<Stat> parse_stat(std::string_view text,
       const auto core = Scanner(words.word().substr(3)).number();
       const auto busy = busy_ticks(words);
       if (!core || !busy) continue;
-      ++stat.cores;
-      stat.highest_core = std::max(stat.highest_core, *core);
       const auto place = static_cast<std::size_t>(*core);
       if (place < core_ticks.size()) core_ticks[place] = *busy;
     } else if (line.starts_with("processes ")) {

@@ -13,13 +13,11 @@ namespace probe {
 struct Stat {
   std::int64_t busy_ticks = 0;        // of all cores, also of those that went offline
   std::optional<std::int64_t> forks;  // processes and threads started since boot
-  std::size_t cores = 0;              // lines of cores, those without a place included
-  std::int64_t highest_core = -1;
 };
 
 // Parses /proc/stat (proc(5); Documentation/filesystems/proc.rst, 1.7). A core's busy ticks go to
 // core_ticks[its number]; places whose core isn't listed (offline) become unknown(kVanished), and
-// cores beyond the span are only counted. nullopt when there is no "cpu" line.
+// cores beyond the span are left out. nullopt when there is no "cpu" line.
 //
 //   cpu  5494 0 1934 106696 380 0 67 27 0 0
 //   cpu0 2122 0 815 54315 56 0 7 7 0 0

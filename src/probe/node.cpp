@@ -25,25 +25,26 @@ using record::unknown;
 // multiples are left out of the aggregate; the remainder lasts as long again.
 constexpr std::int64_t kTurnTicks = (std::int64_t{1} << 62) / kTickNs;
 
-base::File open_file(const std::string& root, const char* name, std::string_view metric,
-                     MissingList& missing) {
-  base::File file = base::File::try_open((root + "/proc/" + name).c_str(), O_RDONLY);
-  if (file.valid()) return file;
-  const State state =
-      errno == EACCES || errno == EPERM ? State::kNotPermitted : State::kNotSupported;
-  missing.say(metric, state,
-              std::string("cannot open /proc/") + name + ": " + base::errno_text(errno));
-  return file;
-}
-
 }  // namespace
 
+Node::Source Node::open(const std::string& root, const char* name, MissingList& missing,
+                        std::initializer_list<std::string_view> metrics) {
+  Source source;
+  source.file = base::File::try_open((root + "/proc/" + name).c_str(), O_RDONLY);
+  if (source.file.valid()) return source;
+  if (errno == EACCES || errno == EPERM) source.state = State::kNotPermitted;
+  const std::string reason =
+      std::string("cannot open /proc/") + name + ": " + base::errno_text(errno);
+  for (const auto metric : metrics) missing.say(metric, source.state, reason);
+  return source;
+}
+
 Node::Node(const std::string& root, bool all, MissingList& missing)
-    : stat_(open_file(root, "stat", "node.cpu_time_ns", missing)) {
+    : stat_(open(root, "stat", missing, {"node.cpu_time_ns"})) {
   std::vector<char> buffer(1 << 16);
   // The line "intr" alone may be long; it grows with the devices.
-  for (std::string_view text; stat_.valid();) {
-    text = base::read_text(stat_.fd(), buffer);
+  for (std::string_view text; stat_.file.valid();) {
+    text = base::read_text(stat_.file.fd(), buffer);
     if (text.size() < buffer.size() || buffer.size() >= (1U << 23)) {
       buffer_bytes_ = text.size() + text.size() / 2;
       break;
@@ -60,10 +61,9 @@ Node::Node(const std::string& root, bool all, MissingList& missing)
   cores_before_.assign(cores_.size(), unknown(State::kNotYet));
   base_ticks_ = std::max<std::int64_t>(busy_ticks_, 0) / kTurnTicks * kTurnTicks;
   if (!all) return;
-  memory_ = open_file(root, "meminfo", "node.memory_bytes", missing);
-  vmstat_ = open_file(root, "vmstat", "node.storage_read_bytes", missing);
-  if (!vmstat_.valid()) open_file(root, "vmstat", "node.storage_write_bytes", missing);
-  load_ = open_file(root, "loadavg", "node.threads", missing);
+  memory_ = open(root, "meminfo", missing, {"node.memory_bytes"});
+  vmstat_ = open(root, "vmstat", missing, {"node.storage_read_bytes", "node.storage_write_bytes"});
+  load_ = open(root, "loadavg", missing, {"node.threads"});
   for (const char* name :
        {"node.io_read_bytes", "node.io_write_bytes", "node.io_read_ops", "node.io_write_ops"}) {
     missing.say(name, State::kNotSupported,
@@ -95,11 +95,11 @@ record::Value Node::never_falling(record::Value& before, record::Value now) noex
 }
 
 void Node::read_cores(std::span<char> buffer) noexcept {
-  const auto text = base::read_text(stat_.fd(), buffer);
+  const auto text = base::read_text(stat_.file.fd(), buffer);
   if (text.size() + text.size() / 4 > buffer_bytes_) buffer_bytes_ = 2 * text.size();
   const auto stat = parse_stat(text, core_ticks_);
   forks_ = stat ? stat->forks : std::nullopt;
-  busy_ticks_ = stat ? stat->busy_ticks : unknown(State::kNotSupported);
+  busy_ticks_ = stat ? stat->busy_ticks : unknown(stat_.state);
 }
 
 void Node::fill(std::span<record::Value> values, const Capacity& capacity, record::Value processes,
@@ -107,8 +107,8 @@ void Node::fill(std::span<record::Value> values, const Capacity& capacity, recor
   if (values.size() != cores_.size() + 8) return;
   std::size_t at = 0;
   const auto put = [&](record::Value value) { values[at++] = value; };
-  const auto known = [](const std::optional<std::int64_t>& value) {
-    return value.value_or(unknown(State::kNotSupported));
+  const auto known = [](const std::optional<std::int64_t>& value, const Source& source) {
+    return value.value_or(unknown(source.state));
   };
 
   const bool read = record::is_known(busy_ticks_);
@@ -119,14 +119,14 @@ void Node::fill(std::span<record::Value> values, const Capacity& capacity, recor
     const record::Value ticks = core_ticks_[cores_[i]];
     put(never_falling(cores_before_[i], record::is_known(ticks) ? ticks * kTickNs : ticks));
   }
-  const auto storage = parse_vmstat(base::read_text(vmstat_.fd(), buffer));
-  put(never_falling(read_before_, known(storage.read_bytes)));
-  put(never_falling(write_before_, known(storage.write_bytes)));
-  const auto memory = parse_meminfo(base::read_text(memory_.fd(), buffer));
+  const auto storage = parse_vmstat(base::read_text(vmstat_.file.fd(), buffer));
+  put(never_falling(read_before_, known(storage.read_bytes, vmstat_)));
+  put(never_falling(write_before_, known(storage.write_bytes, vmstat_)));
+  const auto memory = parse_meminfo(base::read_text(memory_.file.fd(), buffer));
   put(memory && memory->available_bytes
           ? std::max<std::int64_t>(memory->total_bytes - *memory->available_bytes, 0)
-          : unknown(State::kNotSupported));
-  put(known(parse_loadavg(base::read_text(load_.fd(), buffer))));
+          : unknown(memory_.state));
+  put(known(parse_loadavg(base::read_text(load_.file.fd(), buffer)), load_));
   put(processes);
   const auto online = static_cast<std::int64_t>(capacity.online().size());
   put(online > 0 ? online * 1000 : unknown(State::kNotSupported));

@@ -2,9 +2,11 @@
 // The node: cores, memory, storage, threads, from four files that are kept open.
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/file.hpp"
@@ -41,10 +43,18 @@ class Node {
   // without a lock, and a core that comes back may begin anew.)
   static record::Value never_falling(record::Value& before, record::Value now) noexcept;
 
-  base::File stat_;
-  base::File memory_;
-  base::File vmstat_;
-  base::File load_;
+  // A file, and what its values are when it can't be read.
+  struct Source {
+    base::File file;
+    record::State state = record::State::kNotSupported;
+  };
+  static Source open(const std::string& root, const char* name, MissingList& missing,
+                     std::initializer_list<std::string_view> metrics);
+
+  Source stat_;
+  Source memory_;
+  Source vmstat_;
+  Source load_;
   std::size_t buffer_bytes_ = 0;
   std::optional<std::int64_t> forks_;
   std::vector<std::size_t> cores_;         // numbers, ascending

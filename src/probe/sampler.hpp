@@ -28,8 +28,9 @@ struct SamplerOptions {
   bool proportional = true;  // measure proportional sizes, on a thread of its own
 };
 
-// All calls from one thread. A tick of a tree of one costs about 60 us of CPU, of 500 processes
-// that all run 4.5 ms; it allocates only when new processes appear, takes no lock and logs nothing.
+// All calls from one thread. A tick at 10 Hz costs about 150 us of CPU for a tree of one, 1.4 ms
+// for 500 processes that sleep, 4.2 ms for 500 that run; it allocates only when new processes
+// appear, takes no lock and logs nothing.
 class Sampler {
  public:
   // Opens the files, looks for the tree. Throws base::Error only when root_pid isn't there; what
@@ -54,7 +55,8 @@ class Sampler {
   // Sets all but `flags`.
   void tick(record::Sample& sample, std::int64_t now_ns) noexcept;
 
-  // A cell begins or ends: proportional sizes are wanted as soon as they may be measured again.
+  // A cell begins or ends: the next tick that may do so begins to measure proportional sizes, the
+  // one after shows them.
   void want_proportional() noexcept { wanted_ = true; }
 
   // After a lost sampler, before the first tick: counters of level `process` go on from its last

@@ -187,6 +187,11 @@ std::vector<PendingCell> Watch::pending_cells() const {
   return cells;
 }
 
+int Watch::recording_fd() {
+  const std::lock_guard lock(mutex_);
+  return recording_is_ours() ? place_.file.fd() : -1;
+}
+
 std::pair<int, std::size_t> Watch::spill() const {
   const std::lock_guard lock(mutex_);
   if (!spill_.valid()) return {-1, 0};

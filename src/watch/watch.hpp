@@ -76,7 +76,8 @@ class Watch {
   // Marks that no sampler has acknowledged; also after close(), when nobody will any more.
   [[nodiscard]] std::vector<PendingCell> pending_cells() const;
 
-  [[nodiscard]] int recording_fd() const noexcept { return place_.file.fd(); }
+  // Another number after the user's code has closed it; -1 when it can't be opened again.
+  [[nodiscard]] int recording_fd();
   [[nodiscard]] const std::string& path() const noexcept { return place_.path; }
   // Where the recording goes on in memory while the disk is full: a descriptor that stays open as
   // long as this object, and the offset; or {-1, 0}.

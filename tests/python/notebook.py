@@ -224,11 +224,11 @@ answer = {}
 """
 
 
-def in_ipython(script: str, env=None, before: str = ""):
+def in_ipython(script: str, env=None, before: str = "", prefix=()):
     """Runs a script in a fresh process with a real shell; gives what it put into `answer`."""
     text = f"{before}\n{DRIVER}\n{script}\nprint('\\n@@@' + json.dumps(answer))"
     done = subprocess.run(
-        [sys.executable, "-c", text],
+        [*prefix, sys.executable, "-c", text],
         env={**os.environ, **(env or {})},
         capture_output=True,
         text=True,

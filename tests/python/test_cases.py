@@ -154,6 +154,7 @@ def test_49_a_background_thread_writes_while_the_summary_is_printed(open_noteboo
 C53 = 'größe = "\\U0001F600"\ndef Δt(x): return x\ns = "\\ud800"\nΔt(größe), len(s)'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("locale", ["C.UTF-8", "C"])
 def test_53_unicode_in_code_names_and_locale(open_notebook, tmp_path, locale):
     folder = tmp_path / "a folder with ' and ü"

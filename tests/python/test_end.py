@@ -5,7 +5,7 @@ import sys
 import time
 
 import pytest
-from conftest import MARK, marked, wait_until
+from leftovers import MARK, marked, wait_until
 
 
 @pytest.mark.parametrize("last", ["x = 1", "exit", "quit()", "import os; os._exit(3)"])

@@ -1,6 +1,7 @@
 """Where recording is impossible, in whole or in part, cells run and the user is told once."""
 
 import os
+import subprocess
 
 import pytest
 from notebook import in_ipython
@@ -47,9 +48,9 @@ def test_a_program_that_cannot_run(tmp_path):
 @pytest.mark.parametrize(
     "environment",
     [
-        {"HOME": "/nonexistent", "XDG_STATE_HOME": ""},
+        {"HOME": "/proc/nonexistent", "XDG_STATE_HOME": ""},
         {"HOME": "/proc", "XDG_STATE_HOME": "/proc/self"},
-        {"HOME": "/nonexistent", "XDG_STATE_HOME": "", "TMPDIR": "/nonexistent"},
+        {"HOME": "/proc/nonexistent", "XDG_STATE_HOME": "", "TMPDIR": "/proc/nonexistent"},
         {"XDG_RUNTIME_DIR": "", "HOME": ""},
     ],
 )
@@ -64,6 +65,23 @@ def test_a_named_folder_that_cannot_be_used_is_said(tmp_path):
     answer = in_ipython(RUN, env={"JUMPER_DIR": "/proc/no"})
     (sentence,) = said(answer)
     assert "/proc/no" in sentence
+
+
+MOUNT = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
+READ_ONLY = ["unshare", "--mount", "sh", "-c", MOUNT]
+
+
+def test_a_home_that_is_mounted_read_only(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    prefix = [*READ_ONLY, str(home)]
+    if subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("mounts need more rights")
+    environment = {"HOME": str(home), "XDG_STATE_HOME": "", "TMPDIR": str(tmp_path)}
+    answer = in_ipython(RUN, env=environment, prefix=prefix)
+    assert len(said(answer)) <= 1
+    assert "where" in answer["magic"]
+    assert list(home.iterdir()) == []
 
 
 def test_the_folder_of_the_environment_is_used(tmp_path):

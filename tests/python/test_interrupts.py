@@ -38,6 +38,7 @@ where = set()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "plain"),
     [

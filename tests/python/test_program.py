@@ -52,6 +52,8 @@ def test_install_for_the_user(tmp_path):
     [
         (["install", "--prefix", "/proc/nowhere"], "cannot install the kernel"),
         (["install", "--prefix", "/tmp", "--name", "a b"], "cannot install the kernel"),
+        (["install", "--prefix", "/tmp", "--name", "../x"], "cannot install the kernel"),
+        (["install", "--prefix", "/tmp", "--name", "/tmp/x"], "cannot install the kernel"),
         (["install", "--user", "--sys-prefix"], "not allowed with"),
         (["install", "--env", "A"], "'A' is not of the form NAME=VALUE"),
         (["install", "--nothing"], "unrecognized arguments"),
@@ -92,6 +94,12 @@ def test_enable_loads_us_in_every_ipython_until_disable():
     assert jumper("disable").returncode == 0
     assert jumper("disable").returncode == 0
     assert ipython().stdout == f"False {names}"
+
+
+def test_enable_refuses_a_folder_that_cannot_be_written():
+    done = jumper("enable", env={"IPYTHONDIR": "/proc/no"})
+    assert done.returncode == 1
+    assert done.stderr.startswith("jumper: cannot enable jumper in /proc/no/profile_default")
 
 
 def test_enable_leaves_one_file_and_disable_none(tmp_path):

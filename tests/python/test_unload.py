@@ -9,7 +9,7 @@ def descriptors():
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):  # the listing's own
             target = os.readlink(f"/proc/self/fd/{name}")
-            if "history.sqlite" not in target:  # IPython's
+            if "profile_default" not in target:  # IPython's history
                 yield target
 def state():
     manager = shell.magics_manager

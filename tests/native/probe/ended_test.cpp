@@ -384,23 +384,21 @@ TEST(EndedProcesses, LeaveNothingToAnotherWithTheirNumber) {
   EXPECT_FALSE(tree.says_lower_bound()) << tree.reason_of("process.cpu_time_ns");
 }
 
-TEST(EndedProcesses, NeverMakeASumFallInAPlayOfChance) {
-  Actor actor([](const Cue& cue) {
+// 60 rounds of four children at once, ticks at any moment; whatever `play_child` does, the root
+// waits for it or for its orphans in the end.
+void watch_play_of_chance(const std::function<void(unsigned)>& play_child) {
+  const Actor actor([&](const Cue& cue) {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     cue.wait();
     unsigned chance = 7;
     for (int round = 0; round < 60; ++round) {
-      std::array<pid_t, 4> pids{};
-      for (auto& pid : pids) {
+      for (int i = 0; i < 4; ++i) {
         chance = chance * 1103515245 + 12345;
-        pid = child([round, chance = chance >> 16] {
-          if (round % 5 == 0) wait_for(child([] { burn(2 * kMilli); }));
-          burn(chance % 6 * kMilli);
-        });
+        child([&] { play_child(chance >> 16); });
       }
-      for (const pid_t pid : pids) wait_for(pid);
+      while (::wait(nullptr) > 0) {
+      }
     }
-    cue.tell(own_cpu_ns() + waited_cpu_ns());
-    cue.wait();
     cue.tell(own_cpu_ns() + waited_cpu_ns());
     cue.stay();
   });
@@ -416,7 +414,25 @@ TEST(EndedProcesses, NeverMakeASumFallInAPlayOfChance) {
   tree.tick();
   EXPECT_EQ(tree.size(), 1U);
   expect_between(tree.cpu_ns(), used, used + 2 * kMilli);
+  expect_between(tree.root_total().cpu_ns, used, used + 2 * kMilli);
   EXPECT_FALSE(tree.says_lower_bound()) << tree.reason_of("process.cpu_time_ns");
+}
+
+TEST(EndedProcesses, NeverMakeASumFallInAPlayOfChance) {
+  watch_play_of_chance([](unsigned chance) {
+    if (chance % 5 == 0) wait_for(child([] { burn(2 * kMilli); }));
+    burn(chance % 6 * kMilli);
+  });
+}
+
+TEST(EndedProcesses, NeverMakeASumFallInAPlayOfOrphans) {
+  watch_play_of_chance([](unsigned chance) {
+    child([chance] {
+      child([chance] { burn(chance % 3 * kMilli); });
+      burn(chance % 5 * kMilli);
+    });
+    burn(chance % 4 * kMilli);
+  });
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "probe/processes.hpp"
 
+#include <grp.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 
 #include <thread>
 
@@ -183,9 +186,14 @@ TEST(Processes, SaysThatTheIoOfAnotherUsersProcessIsNotCounted) {
   EXPECT_EQ(missing.list()[0].state, record::State::kNotSupported);
 }
 
+bool become_nobody() {
+  constexpr uid_t kNobody = 65534;
+  return ::setgroups(0, nullptr) == 0 && ::setgid(kNobody) == 0 && ::setuid(kNobody) == 0;
+}
+
 // What another user may see of a process that must not be looked into. 0: as it should be.
 int look_as_somebody_else(pid_t root) {
-  if (::getuid() == 0 && ::setuid(65534) != 0) return 1;
+  if (::getuid() == 0 && !become_nobody()) return 1;
   MissingList missing;
   Processes tree("/", root, 0, missing);
   std::vector<char> buffer(1 << 16);
@@ -208,6 +216,38 @@ TEST(Processes, CountsTheRestWhereIoIsRefused) {
   const pid_t looker = child([&] { ::_exit(look_as_somebody_else(actor.pid())); });
   int status = 0;
   ASSERT_EQ(::waitpid(looker, &status, 0), looker);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// 0: as it should be; 77: it can't be tried here.
+int look_where_processes_are_hidden(pid_t root) {
+  if (::unshare(CLONE_NEWNS) != 0 || ::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      ::mount("proc", "/proc", "proc", 0, "hidepid=2") != 0 || !become_nobody()) {
+    return 77;
+  }
+  MissingList missing;
+  Processes tree("/", root, 0, missing);
+  if (tree.list().size() != 1) return 1;
+  if (tree.listing().processes()) return 2;
+  const bool said = !missing.list().empty() && missing.list()[0].name == "process.cpu_time_ns" &&
+                    missing.list()[0].reason.starts_with("lower bound: ");
+  return said ? 0 : 3;
+}
+
+TEST(Processes, SaysThatAHiddenChildIsNotCounted) {
+  if (::getuid() != 0) GTEST_SKIP() << "only root can hide processes";
+  const Actor actor([](const Cue& cue) {
+    child([&] { cue.stay(); });
+    if (!become_nobody()) ::_exit(9);
+    ::prctl(PR_SET_DUMPABLE, 1);
+    cue.tell(0);
+    cue.stay();
+  });
+  actor.heard();
+  const pid_t looker = child([&] { ::_exit(look_where_processes_are_hidden(actor.pid())); });
+  int status = 0;
+  ASSERT_EQ(::waitpid(looker, &status, 0), looker);
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "no mount namespaces here";
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 

@@ -52,7 +52,7 @@ class WatchTest : public ::testing::Test {
   Watch make(const std::string& program = JUMPER_PROGRAM, double rate_hz = 50) {
     return {{program, "a test", rate_hz, true, true}, create_recording(directory_)};
   }
-  static store::Recording recording_of(const Watch& watch) {
+  static store::Recording recording_of(Watch& watch) {
     store::Recording recording = store::Recording::follow(watch.recording_fd());
     const auto [fd, offset] = watch.spill();
     recording.set_spill(fd, offset);

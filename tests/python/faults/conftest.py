@@ -1,9 +1,22 @@
 import os
+import signal
 import subprocess
 from contextlib import ExitStack
 
 import pytest
 from faults.harness import DEV_PROGRAM, Kernel
+
+
+@pytest.fixture(autouse=True, scope="session")
+def keys_of_the_terminal():
+    """A shell that starts us in the background has them ignored, and so would all that we start."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGQUIT)}
+    if before[signal.SIGINT] == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""`python kernel.py OPTIONS`: stands for a kernel. Each line it reads is code; it answers in JSON."""
+"""`python kernel.py OPTIONS`: stands for a kernel. Reads lines of code, answers in JSON."""
 
 import contextlib
 import importlib

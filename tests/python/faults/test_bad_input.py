@@ -4,6 +4,7 @@ import os
 import shutil
 import struct
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -19,8 +20,6 @@ HEADER = struct.Struct("<8sBBHIII")
 def good(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("good") / "good.jumper"
     script = "import time; time.sleep(1.5)"
-    import sys
-
     command = ["record", "--rate", "50", "-o", path, "--", sys.executable, "-S", "-c", script]
     assert jumper(*command).returncode == 0
     return path
@@ -93,8 +92,8 @@ class TestFiles:
         shutil.copy(good, path)
         path.chmod(0o600)
         for one in path.parents:
-            if os.stat(one).st_uid == 0 and one != Path("/"):
-                one.chmod(os.stat(one).st_mode | 0o011)
+            if one.stat().st_uid == 0 and one != Path("/"):
+                one.chmod(one.stat().st_mode | 0o011)
         before = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
         done = subprocess.run(
             [*before, program(), verb, str(path)],

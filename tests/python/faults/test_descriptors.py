@@ -1,13 +1,14 @@
 """P11, P12: user code that does to its process what it likes; nothing of the user's is touched."""
 
 import os
+import resource
 import signal
 import stat
 import time
 from pathlib import Path
 
 import pytest
-from faults.harness import LEAVE_S, Kernel, Recording, alive, await_that
+from faults.harness import LEAVE_S, Recording, alive, await_that
 
 CLOSE_ALL = "os.closerange(3, 1000)"
 # Files, pipes, sockets and event descriptors on all the numbers that were ours.
@@ -55,6 +56,9 @@ def test_all_descriptors_are_closed_and_used_again(kernel, tmp_path, in_a_cell, 
     kernel.do("for i in range(5): cell('time.sleep(0.02)')")
     assert kernel.do("answer = s.native.wait(8, 20)")
     assert kernel.do(CHECK) == "kept"
+    known = kernel.do("answer = [[c.index, c.outcome] for c in s.native.cells()]")
+    assert known == [[i + 1, "ok"] for i in range(len(known))]
+    assert len(known) >= 12
     kernel.do("s.close()")
     await_that(lambda: not alive(pid), LEAVE_S)
     numbers = (
@@ -69,6 +73,37 @@ def test_all_descriptors_are_closed_and_used_again(kernel, tmp_path, in_a_cell, 
     assert "the sampler was lost" in recording.gap_reasons
 
 
+EACH = """
+ours = [int(n) for n in os.listdir('/proc/self/fd') if int(n) > 2]
+ours = [n for n in ours if os.path.exists(f'/proc/self/fd/{{n}}')]
+fd = sorted(ours)[{number}] if {number} < len(ours) else None
+answer = fd
+if fd is not None:
+    os.close(fd)
+    other = os.open({path!r}, os.O_RDWR | os.O_CREAT)
+    if other != fd: os.dup2(other, fd); os.close(other)
+    os.write(fd, b'kept'); os.lseek(fd, 0, 0)
+"""
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_any_one_descriptor_is_closed_and_used_again(kernel, tmp_path, number):
+    """Whichever it is: the user's file is let alone, cells are kept, and closing doesn't hang."""
+    path = tmp_path / "file"
+    if kernel.do(EACH.format(number=number, path=str(path))) is None:
+        pytest.skip(f"we have no {number + 1} descriptors")
+    kernel.do("for i in range(3): cell('time.sleep(0.3)')")
+    kernel.await_sampler()
+    assert kernel.do("answer = [os.lseek(fd, 0, 1), os.pread(fd, 100, 0).decode()]") == [0, "kept"]
+    known = kernel.do("answer = [[c.index, c.outcome] for c in s.native.cells()]")
+    assert known == [[i + 1, "ok"] for i in range(len(known))]
+    kernel.do("s.close()")
+    assert kernel.do("del s; import gc; gc.collect(); os.fstat(fd); answer = 1") == 1
+    recording = Recording(kernel.path)
+    recording.check_order()
+    assert {cell["outcome"] for cell in recording.cells} == {"ok"}
+
+
 def test_closed_and_left_closed(kernel):
     """Nothing is marked any more, and closing must not hang."""
     kernel.do(CLOSE_ALL)
@@ -79,11 +114,12 @@ def test_closed_and_left_closed(kernel):
     assert Recording(kernel.path).end in ("closed", None)
 
 
-def test_closed_while_the_kernel_dies(kernel):
-    kernel.do(CLOSE_ALL + "; os.kill(os.getpid(), signal.SIGKILL) if 0 else None")
+def test_closed_and_killed(kernel):
+    """The sampler may have been told to leave by then, and the next one not have come."""
+    kernel.do(CLOSE_ALL)
     kernel.kill()
     kernel.await_no_sampler()
-    assert Recording(kernel.path).end == "killed by signal 9 (SIGKILL)"
+    assert Recording(kernel.path, whole=False).end in (None, "killed by signal 9 (SIGKILL)")
 
 
 def test_descriptors_closed_in_a_forked_child_only(kernel):
@@ -173,7 +209,8 @@ def test_a_forked_child_goes_on_as_the_script(kernel):
     """It leaves as every interpreter does, with all its exit handlers; the parent lives on."""
     kernel.do(
         "pid = os.fork()\n"
-        "if pid == 0:\n    os.close(1); os.open('/dev/null', 1); sys.stdin = None; raise SystemExit\n"
+        "if pid == 0:\n"
+        "    os.close(1); os.open('/dev/null', 1); sys.stdin = None; raise SystemExit\n"
         "answer = os.waitpid(pid, 0)[1]"
     )
     kernel.do("cell('2')")
@@ -242,10 +279,7 @@ def test_a_thread_in_wait_gets_its_own_child(kernel):
     )
     kernel.signal_sampler(signal.SIGKILL)
     kernel.await_sampler(kernel.sampler)
-    assert kernel.do("thread.join(); answer = [got[0][0] == pid, os.waitstatus_to_exitcode(got[0][1])]") == [
-        True,
-        7,
-    ]  # fmt: skip
+    assert kernel.do("thread.join(); answer = [got[0][0] == pid, got[0][1] >> 8]") == [True, 7]
 
 
 SIGNALS = "SIGPIPE SIGALRM SIGTERM SIGINT SIGUSR1 SIGHUP SIGCHLD"
@@ -275,9 +309,10 @@ def test_signals_of_the_process_are_the_user_s(start_kernel):
         "if l.startswith('SigBlk')][0] for t in os.listdir('/proc/self/task')}"
     )
     assert int(blocked.pop(str(kernel.pid)), 16) == 0
-    assert all(
-        int(one, 16) & ~0x180040100 == 0xFFFFFFFE7FFBFEFF & ~0x180040100 for one in blocked.values()
-    )
+    blockable = [n for n in signal.valid_signals() if n not in (signal.SIGKILL, signal.SIGSTOP)]
+    assert blocked
+    for mask in blocked.values():
+        assert [n for n in blockable if not int(mask, 16) >> (n - 1) & 1] == []
 
 
 def test_chdir_and_umask(start_kernel, tmp_path):
@@ -293,42 +328,34 @@ def test_chdir_and_umask(start_kernel, tmp_path):
     await_that(lambda: kernel.status()["sampler_pid"])
     kernel.do("cell('4'); s.close()")
     recording = Recording(kernel.path)
-    assert stat.S_IMODE(os.stat(kernel.path).st_mode) == 0o600
+    assert stat.S_IMODE(Path(kernel.path).stat().st_mode) == 0o600
     assert {cell["outcome"] for cell in recording.cells} == {"ok"}
 
 
 def test_umask_0_from_the_begin(start_kernel, tmp_path):
     kernel = start_kernel(before=["sh", "-c", 'umask 0; exec "$@"', "sh"])
-    assert stat.S_IMODE(os.stat(kernel.path).st_mode) == 0o600
-    assert stat.S_IMODE(os.stat(Path(kernel.path).parent).st_mode) == 0o700
+    assert stat.S_IMODE(Path(kernel.path).stat().st_mode) == 0o600
+    assert stat.S_IMODE(Path(kernel.path).parent.stat().st_mode) == 0o700
 
 
 def test_the_sampler_keeps_no_directory_and_no_terminal_busy(kernel):
     proc = Path(f"/proc/{kernel.sampler}")
-    assert os.readlink(proc / "cwd") == "/"
-    for fd in range(3):
-        assert os.readlink(proc / "fd" / str(fd)) == "/dev/null"
-    targets = [os.readlink(one) for one in (proc / "fd").iterdir()]
-    assert not [
-        one
-        for one in targets
-        if "pipe:" in one or one.startswith("/tmp/pytest") and not one.endswith(".jumper")
-    ]
+    assert str((proc / "cwd").readlink()) == "/"
+    targets = {int(one.name): str(one.readlink()) for one in (proc / "fd").iterdir()}
+    assert [targets.pop(fd) for fd in range(3)] == ["/dev/null"] * 3
+    files = [one for one in targets.values() if not one.startswith(("/proc", "/sys", "socket:"))]
+    assert sorted(files) == sorted([kernel.path, "anon_inode:[pidfd]"])
     status = (proc / "status").read_text()
     assert "SigBlk:\t0000000000000000" in status
 
 
 def test_priorities_and_limits_of_the_kernel_stay(start_kernel):
-    before = Kernel.__init__  # the kernel is compared with a process that has no session
     kernel = start_kernel()
-    assert before
     mine = kernel.do(
         "import resource\n"
         "answer = [os.getpriority(0, 0), sorted(os.sched_getaffinity(0)), os.sched_getscheduler(0),"
         "[resource.getrlimit(i) for i in range(16)], int(open('/proc/self/oom_score_adj').read())]"
     )
-    import resource
-
     assert mine == [
         os.getpriority(0, 0),
         sorted(os.sched_getaffinity(0)),

@@ -9,7 +9,7 @@ import time
 from contextlib import ExitStack
 
 import pytest
-from faults.harness import Kernel, Recording, await_that, recordings
+from faults.harness import Kernel, Recording, alive, await_that, recordings
 
 from jumper.session import program
 
@@ -21,9 +21,9 @@ def test_two_sessions_of_one_process(start_kernel):
         "two = jumper.session(rate=100)\n"
         "with s.cell('of both'):\n"
         "    with two.cell('of two'): time.sleep(0.2)\n"
-        "cell('of one')\n"
+        "cell('pass', 'of one')\n"
         "answer = two.path\n"
-        "two.close(); cell('one goes on'); s.close()"
+        "two.close(); cell('pass', 'one goes on'); s.close()"
     )
     assert kernel.end() == ""
     assert other != kernel.path
@@ -78,6 +78,7 @@ def test_fifty_restarts(tmp_path):
     script = (
         "import jumper, os\nbefore = len(os.listdir('/proc/self/fd'))\nfor i in range(50):\n"
         "    with jumper.session() as s:\n        with s.cell(str(i)): pass\n"
+        "del s\n"
         "print(len(os.listdir('/proc/self/fd')) - before, len(os.listdir('/proc/self/task')))"
     )
     done = subprocess.run(
@@ -156,26 +157,23 @@ def test_47_killed_in_a_pipe(tmp_path):
 
 def test_the_server_goes_first(tmp_path):
     """P6: the kernel's parent dies, then the kernel: nothing is left."""
-    parent = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            "import subprocess, sys, json, time\n"
-            "p = subprocess.Popen([sys.executable, '-c', sys.argv[1]])\n"
-            "time.sleep(60)",
-            "import jumper, os, time; s = jumper.session(); c = s.cell('x'); c.__enter__()\n"
-            "import json; print(json.dumps([os.getpid(), s.native.status().sampler_pid]), "
-            "flush=True); time.sleep(60)",
-        ],
-        stdout=subprocess.PIPE,
+    server = (
+        "import subprocess, sys, time\n"
+        "p = subprocess.Popen([sys.executable, '-c', sys.argv[1]])\ntime.sleep(60)"
     )
+    child = (
+        "import json, jumper, os, time; s = jumper.session(); c = s.cell('x'); c.__enter__()\n"
+        "print(json.dumps([os.getpid(), s.native.status().sampler_pid]), flush=True)\n"
+        "time.sleep(60)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", server, child], stdout=subprocess.PIPE)
     kernel, sampler = json.loads(parent.stdout.readline())
     parent.kill()
     parent.wait()
     os.kill(kernel, 0)
     os.kill(sampler, 0)
     os.kill(kernel, signal.SIGKILL)
-    await_that(lambda: not os.path.exists(f"/proc/{sampler}"), 5)
+    await_that(lambda: not alive(sampler), 5)
     (path,) = recordings()
     recording = Recording(path)
     assert recording.end.startswith(("killed by signal 9", "unknown"))

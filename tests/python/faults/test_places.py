@@ -38,7 +38,7 @@ def run(env=None, before=(), cwd=None):
 
 
 def mode(path) -> int:
-    return stat.S_IMODE(os.stat(path).st_mode)
+    return stat.S_IMODE(Path(path).stat().st_mode)
 
 
 @pytest.fixture
@@ -190,7 +190,7 @@ def test_a_jumper_dir_that_cannot_be_written(as_root, tmp_path):
     closed.mkdir(mode=0o500)
     os.chown(closed, NOBODY, NOBODY)
     for one in tmp_path.parents:
-        if os.stat(one).st_uid == 0 and one != Path("/"):
+        if one.stat().st_uid == 0 and one != Path("/"):
             one.chmod(mode(one) | 0o011)
     path, _, err = run(
         {"HOME": str(mine), "JUMPER_DIR": str(closed)},
@@ -199,7 +199,7 @@ def test_a_jumper_dir_that_cannot_be_written(as_root, tmp_path):
     )
     assert path.parent == mine / ".local/state/jumper"
     assert f"'{closed}': Permission denied" in err
-    assert os.stat(path).st_uid == NOBODY
+    assert path.stat().st_uid == NOBODY
 
 
 def test_what_is_planted_in_the_temporary_folder_is_not_followed(as_root, tmp_path):
@@ -274,7 +274,7 @@ def test_no_socket_with_a_name_and_no_port(start_kernel):
     inodes = set()
     for pid in (kernel.pid, kernel.sampler):
         for one in Path(f"/proc/{pid}/fd").iterdir():
-            target = os.readlink(one)
+            target = str(one.readlink())
             if target.startswith("socket:["):
                 inodes.add(target[8:-1])
     for table in ("tcp", "tcp6", "udp", "udp6", "raw", "packet"):

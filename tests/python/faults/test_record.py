@@ -20,7 +20,10 @@ def path(tmp_path) -> Path:
 
 def wait_status(path: Path, *command: str) -> int:
     pid = os.posix_spawn(
-        program(), [program(), "record", "-o", str(path), "--", *command], os.environ
+        program(),
+        [program(), "record", "-o", str(path), "--", *command],
+        os.environ,
+        setsigdef=[signal.SIGPIPE],  # Python ignores it
     )
     return os.waitpid(pid, 0)[1]
 
@@ -122,7 +125,7 @@ def test_killed_itself(recorded, path):
 
 
 def test_signals_ignored_before_stay_ignored(path):
-    """nohup."""
+    """As by nohup."""
     script = "import signal; print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN)"
     done = subprocess.run(
         ["sh", "-c", 'trap "" HUP; exec "$@"', "sh",

@@ -4,6 +4,7 @@ import random
 import signal
 import time
 from contextlib import ExitStack
+from itertools import pairwise
 
 import pytest
 from faults.harness import Kernel, Recording, await_that
@@ -41,8 +42,7 @@ def test_another_goes_on_and_nothing_is_lost(kernel):
 
 def busy_ns(recording: Recording) -> float:
     """How late samples came at the worst: other people's load."""
-    rows = recording.rows
-    apart = [b["time_ns"] - a["time_ns"] for a, b in zip(rows, rows[1:], strict=False)]
+    apart = [later["time_ns"] - one["time_ns"] for one, later in pairwise(recording.rows)]
     return 10 * sorted(apart)[-2]
 
 

@@ -1,4 +1,4 @@
-"""`python burn.py SECONDS`: uses so much CPU time; with a second word, execs itself with it first."""
+"""`python burn.py SECONDS`: uses so much CPU time; then execs itself with a second word."""
 
 import os
 import sys

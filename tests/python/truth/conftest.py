@@ -18,7 +18,7 @@ BOUND_WORDS = ("lower bound", "upper bound", "incomplete")
 
 def jumper(*arguments, **options) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [program(), *arguments], capture_output=True, text=True, timeout=100, **options
+        [program(), *arguments], capture_output=True, text=True, timeout=100, check=False, **options
     )
 
 
@@ -41,8 +41,10 @@ class Measured:
         return found
 
     def edges_s(self) -> float:
-        """How long after the marks the sampler came: what others than the kernel did by then can't
-        be told from what they did before."""
+        """How long after the marks the sampler came.
+
+        What others than the kernel did by then can't be told from what they did before.
+        """
         edges = (self.cell("cell_begin"), self.cell("cell_end"))
         return sum(edge["sample_ns"] - edge["time_ns"] for edge in edges) / 1e9
 
@@ -93,6 +95,16 @@ def read_back(path: str) -> tuple[list[dict], list[dict]]:
     return records, summaries
 
 
+@pytest.fixture(name="check_invariants")
+def _check_invariants():
+    return check_invariants
+
+
+@pytest.fixture(name="read_back")
+def _read_back():
+    return read_back
+
+
 @pytest.fixture
 def measure(tmp_path):
     def measure_one(name: str, rate: float = 10) -> Measured:
@@ -103,6 +115,7 @@ def measure(tmp_path):
             text=True,
             timeout=100,
             cwd=tmp_path,
+            check=False,
         )
         assert (done.returncode, done.stderr) == (0, "")
         found = json.loads(done.stdout)
@@ -118,7 +131,7 @@ def measure(tmp_path):
 def record(tmp_path):
     """The same under `jumper record`, whose cell is the whole process."""
 
-    def record_one(*command: str, rate: float = 10) -> tuple[Measured, subprocess.Popen, float]:
+    def record_one(*command: str, rate: float = 10) -> tuple[Measured, float]:
         path = tmp_path / "run.jumper"
         before = os.times()
         with subprocess.Popen(

@@ -172,15 +172,21 @@ def orphans_at_once():
 
 
 def orphans_ended():
-    """Nobody of the tree waits for them."""
+    """Nobody of the tree waits for them; what they use they use as orphans."""
+
+    def work() -> None:
+        parent = os.getppid()
+        await_that(lambda: os.getppid() != parent)
+        burn(0.4)
+
     yield
     begin = own_cpu_s()
-    orphans = [Child(lambda: burn(0.35), orphan_after_s=0.3) for _ in range(2)]
+    orphans = [Child(work, orphan_after_s=0.6) for _ in range(2)]
     for orphan in orphans:
         orphan.hear()
         orphan.let_go()
     await_that(lambda: all(orphan.gone() for orphan in orphans))
-    time.sleep(0.25)  # ticks that see the tree without them
+    time.sleep(0.6)  # a tick that sees the tree without them
     yield truth(begin, *orphans)
 
 
@@ -189,12 +195,12 @@ def sigchld_ignored():
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     yield
     begin = own_cpu_s()
-    children = [Child(lambda: burn(0.3)) for _ in range(2)]
+    children = [Child(lambda: burn(0.4)) for _ in range(2)]
     for child in children:
         child.hear()
         child.let_go()
     await_that(lambda: all(child.gone() for child in children))
-    time.sleep(0.25)
+    time.sleep(0.6)
     yield truth(begin, *children)
 
 

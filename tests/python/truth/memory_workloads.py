@@ -1,8 +1,7 @@
-"""Memory with a known truth, in whole MiB of pages that are touched. The form: see cpu_workloads."""
+"""Memory with a known truth, in MiB of pages that are touched. The form: see cpu_workloads."""
 
 import json
 import mmap
-import os
 import threading
 import time
 from pathlib import Path
@@ -15,7 +14,7 @@ session = None  # the one that measures; set by run.py
 
 
 def hold() -> None:
-    """Until proportional sizes have been measured: the slower that is, the less often it is done."""
+    """Until proportional sizes have been measured: the slower, the less often it is done."""
     deadline = time.monotonic() + 15
     while time.monotonic() < deadline:
         if session is None:
@@ -48,7 +47,9 @@ def sizes(pid: int | str = "self") -> dict[str, int]:
 
 
 def high_water_mark() -> int:
-    (line,) = (l for l in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in l)
+    (line,) = (
+        text for text in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in text
+    )
     return int(line.split()[1]) * 1024
 
 
@@ -141,7 +142,7 @@ def reserved_and_not_touched():
 
 
 def processes_and_threads():
-    """jumper's own thread in the kernel is one of the kernel's."""
+    """The thread of ours in the kernel is one of the kernel's."""
     gate = threading.Event()
     yield
     threads = [threading.Thread(target=gate.wait) for _ in range(5)]
@@ -151,7 +152,7 @@ def processes_and_threads():
     for child in children:
         child.hear()
     time.sleep(0.3)
-    own = len(os.listdir("/proc/self/task"))
+    own = len(list(Path("/proc/self/task").iterdir()))
     yield {"processes": 1 + len(children), "threads": own + len(children)}
     gate.set()
     for child in children:
