@@ -53,13 +53,20 @@ record::Outcome outcome_from(const std::string& word) {
   throw nb::key_error(("no cell #" + std::to_string(index)).c_str());
 }
 
-std::unique_ptr<bind::Session> make_session(const std::string& program, const std::string& label,
-                                            double rate_hz,
-                                            const std::optional<std::string>& directory,
+// A path's own bytes, whatever they are (PEP 383).
+std::string path_bytes(nb::handle path) {
+  const nb::object bytes = nb::steal(PyUnicode_EncodeFSDefault(path.ptr()));
+  if (!bytes.is_valid()) throw nb::python_error();
+  return {PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
+}
+
+std::unique_ptr<bind::Session> make_session(const nb::str& program, const std::string& label,
+                                            double rate_hz, const std::optional<nb::str>& directory,
                                             bool process_level, bool node_level) {
-  return std::make_unique<bind::Session>(
-      watch::WatchOptions{program, label, rate_hz, process_level, node_level},
-      directory.value_or(""));
+  const std::string place = directory ? path_bytes(*directory) : "";
+  watch::WatchOptions options{path_bytes(program), label, rate_hz, process_level, node_level};
+  const nb::gil_scoped_release released;
+  return std::make_unique<bind::Session>(std::move(options), place);
 }
 
 std::int64_t begin_cell(bind::Session& session, const nb::bytes& source,
@@ -74,16 +81,27 @@ void end_cell(bind::Session& session, std::int64_t index, const std::string& out
   session.watch().end(index, outcome_from(outcome), execution_count);
 }
 
+// With the GIL held; the work is done without it.
+store::CellSummary known_summary(bind::Session& session, std::int64_t index) {
+  std::optional<store::CellSummary> summary;
+  {
+    const nb::gil_scoped_release released;
+    summary = session.summary(index);
+  }
+  if (!summary) no_such_cell(index);
+  return std::move(*summary);
+}
+
 bind::Rendered summary_of(bind::Session& session, std::int64_t index, const std::string& level) {
   const std::string checked = bind::checked_level(level);
-  const auto summary = session.summary(index);
-  if (!summary) no_such_cell(index);
-  return bind::render(*summary, checked);
+  return bind::render(known_summary(session, index), checked);
 }
 
 class Report {
  public:
-  static Report open(const std::string& path) { return Report(store::Recording::open(path)); }
+  static Report open(const nb::str& path) {
+    return Report(store::Recording::open(path_bytes(path)));
+  }
 
   [[nodiscard]] bind::Rendered summary(std::int64_t index, const std::string& level) const {
     const std::string checked = bind::checked_level(level);
@@ -180,11 +198,7 @@ NB_MODULE(_native, module) {
           "rate_hz"_a, Released())
       .def(
           "ticks",
-          [](bind::Session& self, std::int64_t index) {
-            const auto summary = self.summary(index);
-            if (!summary) no_such_cell(index);
-            return summary->ticks;
-          },
+          [](bind::Session& self, std::int64_t index) { return known_summary(self, index).ticks; },
           "index"_a)
       .def("summary", &summary_of, "index"_a, "level"_a = "process")
       .def("history", &bind::Session::history, Released())

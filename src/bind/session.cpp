@@ -131,12 +131,18 @@ std::optional<std::string> Session::code(std::int64_t index) {
 }
 
 std::optional<double> Session::own_cost_percent() const {
+  constexpr std::int64_t kLeastNs = 1'000'000'000;  // its start is no measure of what it costs
+  const std::int64_t first_ns = recording_.first_sample_ns();
   const std::int64_t last_ns = recording_.last_sample_ns();
-  const auto windows = recording_.rows_between(last_ns, last_ns);
-  const std::int64_t life_ns = last_ns - recording_.first_sample_ns();
-  if (windows.empty() || windows.back().rows.count == 0 || life_ns <= 0) return std::nullopt;
-  return 100.0 * static_cast<double>(windows.back().rows.cpu_ns.back()) /
-         static_cast<double>(life_ns);
+  const auto first = recording_.rows_between(first_ns, first_ns);
+  const auto last = recording_.rows_between(last_ns, last_ns);
+  if (last_ns - first_ns < kLeastNs || first.empty() || last.empty() ||
+      first.front().rows.count == 0 || last.back().rows.count == 0) {
+    return std::nullopt;
+  }
+  const std::int64_t cpu_ns = last.back().rows.cpu_ns.back() - first.front().rows.cpu_ns.front();
+  if (cpu_ns < 0) return std::nullopt;  // another sampler went on, and counts anew
+  return 100.0 * static_cast<double>(cpu_ns) / static_cast<double>(last_ns - first_ns);
 }
 
 Status Session::status() {

@@ -21,6 +21,12 @@ int main(int argc, char** argv) {
   try {
     std::vector<std::string> arguments(argv + 1, argv + argc);
     tools::separate_command(arguments);
+    if (!arguments.empty() && !arguments[0].starts_with('-') &&
+        program.get_subcommand_no_throw(arguments[0]) == nullptr) {
+      std::fprintf(stderr, "jumper: there is no verb '%s'; `jumper --help` lists them\n",
+                   arguments[0].c_str());
+      return 2;
+    }
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     program.parse(std::move(arguments));
     return chosen();

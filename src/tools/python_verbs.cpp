@@ -33,7 +33,8 @@ std::string find_python() {
 
 int exec_python(const std::string& verb, const std::vector<std::string>& rest) {
   const std::string python = find_python();
-  std::vector<std::string> words{python, "-m", "jumper", verb};
+  // -P: a jumper.py in the current directory isn't us.
+  std::vector<std::string> words{python, "-P", "-m", "jumper", verb};
   words.insert(words.end(), rest.begin(), rest.end());
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
