@@ -139,7 +139,7 @@ nb::bytes as_bytes(const std::string& value) { return nb::bytes(value.data(), va
 
 }  // namespace
 
-NB_MODULE(_native, module) {
+NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): nanobind's macro
   using Released = nb::call_guard<nb::gil_scoped_release>;
   module.attr("__version__") = JUMPER_VERSION;
 

@@ -46,7 +46,7 @@ Rendered history_of(const store::Recording& recording, const std::vector<store::
   std::string json = "[";
   for (std::size_t i = 0; i < cells.size(); ++i) {
     rows.push_back({store::summarize(recording, cells[i]), sources[i]});
-    if (i > 0) json += ",";
+    if (i > 0) json += ',';
     json += view::summary_json(rows.back().summary);
   }
   return {view::history_text(rows), view::history_html(rows), json + "]"};
@@ -62,7 +62,9 @@ Session::Session(watch::WatchOptions options, const std::string& directory)
 Session::~Session() {
   watch_->close();
   // A forked child has neither our thread nor the right to end anything: it leaves all as it is.
-  if (!watch_->is_owner()) static_cast<void>(watch_.release());
+  if (!watch_->is_owner()) {
+    [[maybe_unused]] const watch::Watch* left = watch_.release();
+  }
 }
 
 Session::Known Session::know() {
@@ -105,6 +107,7 @@ Rendered Session::history() {
   const std::lock_guard lock(mutex_);
   const Known known = know();
   std::vector<std::string> sources;
+  sources.reserve(known.cells.size());
   for (std::size_t i = 0; i < known.cells.size(); ++i) {
     sources.push_back(known.sources[i] ? *known.sources[i] : recording_.source(known.cells[i]));
   }

@@ -21,8 +21,9 @@ int main(int argc, char** argv) {
   try {
     std::vector<std::string> arguments(argv + 1, argv + argc);
     tools::separate_command(arguments);
+    const auto is_meant = [&](const CLI::App* verb) { return verb->get_name() == arguments[0]; };
     if (!arguments.empty() && !arguments[0].starts_with('-') &&
-        program.get_subcommand_no_throw(arguments[0]) == nullptr) {
+        program.get_subcommands(is_meant).empty()) {
       std::fprintf(stderr, "jumper: there is no verb '%s'; `jumper --help` lists them\n",
                    arguments[0].c_str());
       return 2;

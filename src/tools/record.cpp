@@ -68,6 +68,7 @@ class Signals {
 
 pid_t start_command(const std::vector<std::string>& command, const Signals& signals) {
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   posix_spawnattr_t attributes;

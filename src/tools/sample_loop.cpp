@@ -215,7 +215,7 @@ class Loop {
       push(std::move(*begin), ack);
     } else if (auto* end = std::get_if<record::CellEnd>(&mark)) {
       end->sample_ns = last_sample_ns_;
-      push(std::move(*end), record::Ack{end->index, true, last_sample_ns_});
+      push(*end, record::Ack{end->index, true, last_sample_ns_});
     } else if (auto* settings = std::get_if<record::Settings>(&mark)) {
       const std::int64_t now_ns = base::monotonic_ns();
       schedule_.set_rate(settings->rate_hz, now_ns);

@@ -114,7 +114,7 @@ void Watch::end(std::int64_t index, record::Outcome outcome,
   cell.index = index;
   cell.outcome = outcome;
   cell.execution_count = execution_count.value_or(record::kNoExecutionCount);
-  enqueue(std::move(cell));
+  enqueue(cell);
 }
 
 bool Watch::wait(std::int64_t index, std::int64_t timeout_ns) {

@@ -64,8 +64,8 @@ class Watch {
   // False when they aren't (late, or there is no sampler).
   bool wait(std::int64_t index, std::int64_t timeout_ns);
 
-  // Waits until every mark so far is in the recording, `timeout_ns` at most: after begin(), the edge
-  // sample is then older than what the cell does.
+  // Waits until every mark so far is in the recording, `timeout_ns` at most: after begin(), the
+  // edge sample is then older than what the cell does.
   bool flush(std::int64_t timeout_ns);
 
   void set_rate(double rate_hz);
