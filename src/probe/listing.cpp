@@ -10,12 +10,17 @@
 
 namespace probe {
 
-pid_t Listing::read_parent(pid_t pid, std::span<char> buffer) const noexcept {
-  const ProcPath path(pid, "stat");
+void Listing::ask(Entry& entry, std::span<char> buffer) const noexcept {
+  const ProcPath path(entry.pid, "stat");
   const base::File file = base::File::try_open_at(proc_->fd(), path.text(), O_RDONLY);
-  if (!file.valid()) return errno == EACCES || errno == EPERM ? 0 : kUnread;
+  entry.session = 0;
+  if (!file.valid()) {
+    entry.parent = errno == EACCES || errno == EPERM ? 0 : kUnread;
+    return;
+  }
   const auto stat = parse_pid_stat(base::read_text(file.fd(), buffer));
-  return stat ? stat->parent : kUnread;
+  entry.parent = stat ? stat->parent : kUnread;
+  if (stat) entry.session = stat->session;
 }
 
 bool Listing::refresh(std::span<char> buffer, bool recheck) {
@@ -23,7 +28,7 @@ bool Listing::refresh(std::span<char> buffer, bool recheck) {
   current_.clear();
   const bool read = visit_numbered_entries(
       proc_->fd(), buffer,
-      [&](pid_t pid, std::uint64_t inode) { current_.push_back({pid, 0, inode}); });
+      [&](pid_t pid, std::uint64_t inode) { current_.push_back({pid, 0, inode, 0}); });
   if (!read) {
     std::swap(previous_, current_);
     return false;
@@ -37,8 +42,9 @@ bool Listing::refresh(std::span<char> buffer, bool recheck) {
     while (before != previous_.cend() && before->pid < entry.pid) ++before;
     if (before != previous_.cend() && before->pid == entry.pid && before->inode == entry.inode) {
       entry.parent = before->parent;
+      entry.session = before->session;
     } else {
-      entry.parent = read_parent(entry.pid, buffer);
+      ask(entry, buffer);
       asked = true;
     }
   }
@@ -48,7 +54,7 @@ bool Listing::refresh(std::span<char> buffer, bool recheck) {
     if (entry.parent == 0 || std::ranges::binary_search(current_, entry.parent, {}, &Entry::pid)) {
       continue;
     }
-    entry.parent = read_parent(entry.pid, buffer);
+    ask(entry, buffer);
     asked = true;
   }
   return asked;

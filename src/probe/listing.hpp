@@ -19,6 +19,7 @@ class Listing {
     pid_t pid = 0;
     pid_t parent = 0;  // when it was asked; 0: none, or refused (hidepid); kUnread: ask again
     std::uint64_t inode = 0;
+    pid_t session = 0;  // when it was asked; 0: unknown
   };
 
   static constexpr pid_t kUnread = -1;
@@ -37,7 +38,7 @@ class Listing {
   [[nodiscard]] std::optional<std::int64_t> processes() const noexcept;
 
  private:
-  pid_t read_parent(pid_t pid, std::span<char> buffer) const noexcept;
+  void ask(Entry& entry, std::span<char> buffer) const noexcept;
 
   const ProcDirectory* proc_;
   std::vector<Entry> current_;

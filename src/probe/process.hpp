@@ -54,6 +54,7 @@ class Process {
   [[nodiscard]] std::int64_t start_ticks() const noexcept { return start_ticks_; }
   [[nodiscard]] std::int64_t own_ns() const noexcept { return own_ns_; }
   [[nodiscard]] pid_t parent() const noexcept { return stat_.parent; }
+  [[nodiscard]] pid_t session() const noexcept { return stat_.session; }
   [[nodiscard]] bool zombie() const noexcept { return stat_.zombie(); }
   [[nodiscard]] std::int64_t threads() const noexcept { return zombie() ? 0 : stat_.threads; }
   [[nodiscard]] std::int64_t resident_bytes() const noexcept;

@@ -27,7 +27,9 @@ std::optional<ProcessStat> parse_pid_stat(std::string_view text) noexcept {
   if (state.size() != 1) return std::nullopt;
   stat.state = state.front();
   const auto parent = fields.number();  // field 4
-  fields.skip_words(9);                 // 5 to 13: group, session, terminal, flags, faults
+  fields.skip_words(1);                 // 5: group
+  const auto session = fields.number();
+  fields.skip_words(7);  // 7 to 13: terminal, flags, faults
   const auto user = fields.number_times(kTickNs);
   const auto system = fields.number_times(kTickNs);
   const auto children_user = fields.number_times(kTickNs);
@@ -38,12 +40,13 @@ std::optional<ProcessStat> parse_pid_stat(std::string_view text) noexcept {
   const auto start = fields.number();
   fields.skip_words(1);  // 23: virtual size
   const auto pages = fields.number();
-  if (!parent || *parent > std::numeric_limits<pid_t>::max() || !user || !system ||
-      !children_user || !children_system || !threads || !start || !pages ||
-      *pages > (kMostNumber >> 16)) {  // pages of 64 KiB at most
+  constexpr std::int64_t kMostPid = std::numeric_limits<pid_t>::max();
+  if (!parent || *parent > kMostPid || !user || !system || !children_user || !children_system ||
+      !threads || !start || !pages || *pages > (kMostNumber >> 16)) {  // pages of 64 KiB at most
     return std::nullopt;
   }
   stat.parent = static_cast<pid_t>(*parent);
+  if (session && *session <= kMostPid) stat.session = static_cast<pid_t>(*session);
   stat.own_ns = *user + *system;
   stat.children_ns = *children_user + *children_system;
   stat.threads = *threads;

@@ -12,6 +12,7 @@ namespace probe {
 struct ProcessStat {
   char state = '?';
   pid_t parent = 0;
+  pid_t session = 0;             // 0: of another pid namespace, or it is just ending
   std::int64_t own_ns = 0;       // CPU time of its threads, in steps of 10 ms
   std::int64_t children_ns = 0;  // of the children it has waited for: two fields, each cut to 10 ms
   std::int64_t threads = 0;

@@ -54,6 +54,7 @@ Processes::Processes(const std::string& root, pid_t root_pid, pid_t excluded_pid
                       "there is no such process, or it can't be seen");
   }
   root_start_ticks_ = list_.front().start_ticks();
+  root_leads_session_ = list_.front().session() == root_pid_;
   look_at_children(reading);
   do {
     adopted_ = 0;
@@ -135,7 +136,9 @@ void Processes::look_at_listing(const Reading& reading) {
   for (std::size_t before = 0; before != list_.size();) {
     before = list_.size();
     for (const auto& entry : listing_.entries()) {
-      if (entry.parent > 0 && places_.contains(entry.parent)) adopt(entry.pid, reading);
+      if ((entry.parent > 0 && places_.contains(entry.parent)) || is_of_root(entry.session)) {
+        adopt(entry.pid, reading);
+      }
     }
   }
 }
@@ -151,8 +154,11 @@ void Processes::adopt(pid_t pid, const Reading& reading) {
     return;
   }
   Process* parent = find(process->parent());
-  const bool is_root = generation_ == 0;      // the first of all
-  if (parent == nullptr && !is_root) return;  // the number is somebody else's now
+  const bool is_root = generation_ == 0;  // the first of all
+  if (parent == nullptr && !is_root &&
+      (process->parent() == excluded_pid_ || !is_of_root(process->session()))) {
+    return;  // the number is somebody else's now
+  }
   if (parent != nullptr && !parent->has_children) {
     parent->has_children = true;
     parent->ignores_children = parent->read_ignores_children(reading);

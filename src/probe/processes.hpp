@@ -20,7 +20,8 @@ namespace probe {
 
 // The root process, the children of every thread of it, their children and so on. Once in it, a
 // process stays until it has ended, whoever its parent is by then (a killed middle process,
-// double forks, subreapers); identity = pid + start time.
+// double forks, subreapers); identity = pid + start time. Orphans whose parent no look has seen are
+// found where the root leads a session (as Jupyter starts kernels), while they stay in it.
 //
 // What is counted of ended ones: account.hpp. Not seen at all is a process that was adopted by
 // somebody outside the tree, or never waited for, and ended between two looks.
@@ -73,6 +74,10 @@ class Processes {
   bool look_at_children(const Reading& reading);
   void look_at_listing(const Reading& reading);
   void adopt(pid_t pid, const Reading& reading);
+  // A session's members all descend from its leader, whoever their parents are by now.
+  [[nodiscard]] bool is_of_root(pid_t session) const noexcept {
+    return root_leads_session_ && session == root_pid_;
+  }
   void add_up() noexcept;
   void say_lower_bound(std::string_view reason) noexcept;
   void say_bounded(std::string_view name, std::string_view reason) noexcept;
@@ -96,6 +101,7 @@ class Processes {
   Process::Io io_state_ = Process::Io::kNotYet;
   Process::Io root_io_state_ = Process::Io::kNotYet;
   std::int64_t root_start_ticks_ = 0;
+  bool root_leads_session_ = false;
   std::int64_t listed_ns_ = 0;
   std::optional<std::int64_t> forks_;
   int adopted_ = 0;          // in this look

@@ -8,24 +8,31 @@ namespace {
 
 __extension__ using Wide = __int128;  // sums of hostile values never overflow
 
-constexpr std::int64_t kCpuToleranceNs = 25'000'000;
-constexpr std::int64_t kBytesTolerance = 1 << 20;  // what a kernel writes between mark and sample
-constexpr std::int64_t kOpsTolerance = 256;
+constexpr std::int64_t kCpuRoundingNs = 25'000'000;
 
 struct EdgeValue {
   Wide value = 0;
   std::int64_t time_ns = 0;
 };
 
-EdgeValue value_at(Counter counter, const CellEdge& edge, const Frame& frame) noexcept {
-  const record::Value total = frame.total[counter];
-  const record::Value root = frame.root[counter];
+// The most CPU time that the root process can have used itself between mark and sample.
+Wide most_since(const CellEdge& edge, const Frame& frame) noexcept {
+  const record::Value millicores = std::max<record::Value>(frame.gauge[kCapacityMillicores], 1000);
+  const Wide since_ns = std::max<std::int64_t>(frame.time_ns - edge.time_ns, 0);
+  return since_ns * millicores / 1000 + kCpuRoundingNs;
+}
+
+EdgeValue value_at(Counter counter, const CellEdge& edge, EdgeFrames frames) noexcept {
+  const record::Value total = frames.at->total[counter];
+  const record::Value root = frames.at->root[counter];
   const record::Value mark = mark_of(edge.marks, counter);
-  if (!record::is_known(root) || !record::is_known(mark) ||
-      (edge.near && root - mark > tolerance_of(counter))) {
-    return {total, frame.time_ns};
-  }
-  return {Wide{total} - root + mark, edge.time_ns};
+  const EdgeValue alone{total, frames.at->time_ns};
+  if (!record::is_known(root) || !record::is_known(mark)) return alone;
+  const Wide value = Wide{total} - root + mark;
+  const bool waited = counter == kCpuTime && Wide{root} - mark > most_since(edge, *frames.at);
+  const record::Value before = frames.before != nullptr ? frames.before->total[counter] : 0;
+  const bool fell = record::is_known(before) && value + rounding_of(counter) < before;
+  return edge.near && (waited || fell) ? alone : EdgeValue{value, edge.time_ns};
 }
 
 std::int64_t limited(Wide value) noexcept {
@@ -69,27 +76,19 @@ record::Value mark_of(const record::EdgeCounters* marks, Counter counter) noexce
   return marks->storage_write_bytes;
 }
 
-std::int64_t tolerance_of(Counter counter) noexcept {
-  switch (counter) {
-    case kCpuTime:
-      return kCpuToleranceNs;
-    case kIoReadOps:
-    case kIoWriteOps:
-      return kOpsTolerance;
-    default:
-      return kBytesTolerance;
-  }
+std::int64_t rounding_of(Counter counter) noexcept {
+  return counter == kCpuTime ? kCpuRoundingNs : 0;
 }
 
-std::optional<Gain> gain_of(Counter counter, const CellSpan& span, const Frame* begin,
-                            const Frame* end, std::int64_t restarted) noexcept {
-  if (has_total(counter, begin) && has_total(counter, end)) {
+std::optional<Gain> gain_of(Counter counter, const CellSpan& span, EdgeFrames begin, EdgeFrames end,
+                            std::int64_t restarted) noexcept {
+  if (has_total(counter, begin.at) && has_total(counter, end.at)) {
     // The same sample at both edges tells only what the marks tell.
-    const bool one_sample = begin->time_ns == end->time_ns;
+    const bool one_sample = begin.at->time_ns == end.at->time_ns;
     if (!one_sample ||
-        (has_split(counter, span.begin, *begin) && has_split(counter, span.end, *end))) {
-      const EdgeValue from = value_at(counter, span.begin, *begin);
-      const EdgeValue to = value_at(counter, span.end, *end);
+        (has_split(counter, span.begin, *begin.at) && has_split(counter, span.end, *end.at))) {
+      const EdgeValue from = value_at(counter, span.begin, begin);
+      const EdgeValue to = value_at(counter, span.end, end);
       return Gain{limited(to.value - from.value + restarted),
                   std::max<std::int64_t>(to.time_ns - from.time_ns, 0), false};
     }

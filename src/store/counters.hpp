@@ -7,9 +7,10 @@
 //
 //   value at an edge = total - root + mark
 //
-// A child that is reaped between mark and sample is in `root` already but not in `mark`: where the
-// root's part is ahead by more than rounding explains, the sampler's total stands alone (not where
-// the sample lies far from the mark: there the root process itself has gone on).
+// A child that is reaped between mark and sample is in `root` already but not in `mark`. Then, as
+// far as it shows, the sampler's total stands alone: where `root` gained more CPU time than the
+// root process can have used itself meanwhile, and where the value lies below what the sample
+// before the mark had counted. (Not where the sample lies far from the mark.)
 
 #include <cstdint>
 #include <optional>
@@ -30,14 +31,19 @@ struct Gain {
 // The kernel's own counter; for CPU time with its reaped children. Unknown without marks.
 record::Value mark_of(const record::EdgeCounters* marks, Counter counter) noexcept;
 
-// `begin` and `end` are the edges' frames, nullptr where there is no sample. `restarted`: by how
-// much the total fell in between because it began anew, which is put back.
-// nullopt when neither samples nor marks can tell.
-std::optional<Gain> gain_of(Counter counter, const CellSpan& span, const Frame* begin,
-                            const Frame* end, std::int64_t restarted) noexcept;
+// An edge's sample, and the last one before its mark; nullptr where there is none.
+struct EdgeFrames {
+  const Frame* at = nullptr;
+  const Frame* before = nullptr;
+};
 
-// How far a total of level `process` may fall by rounding alone (reaped children count in 10 ms
-// steps), and `root` be ahead of the mark.
-std::int64_t tolerance_of(Counter counter) noexcept;
+// `restarted`: by how much the total fell in between because it began anew, which is put back.
+// nullopt when neither samples nor marks can tell.
+std::optional<Gain> gain_of(Counter counter, const CellSpan& span, EdgeFrames begin, EdgeFrames end,
+                            std::int64_t restarted) noexcept;
+
+// How far a total of level `process` may fall by rounding alone: reaped children's CPU time counts
+// in 10 ms steps.
+std::int64_t rounding_of(Counter counter) noexcept;
 
 }  // namespace store

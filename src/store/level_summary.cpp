@@ -85,7 +85,8 @@ class Builder {
     // A counter of the kernel that falls began anew. A tree's falls when a process leaves it.
     const std::int64_t fallen = track_.fallen(counter);
     const auto gain =
-        gain_of(counter, span_, track_.begin(), track_.end(), track_.is_process() ? 0 : fallen);
+        gain_of(counter, span_, {track_.begin(), track_.before_begin()},
+                {track_.end(), track_.before_end()}, track_.is_process() ? 0 : fallen);
     if (!gain) {
       unknown(metric, kCounterNames[counter], track_.last_total(counter));
       return std::nullopt;
@@ -94,6 +95,8 @@ class Builder {
       summary_.notes.emplace(key(metric), "lower bound: the counter went backwards");
     } else if (auto partly = reasons_.recorded(level_.name, kCounterNames[counter])) {
       summary_.notes.emplace(key(metric), "incomplete: " + *partly);
+    } else if (auto bound = reasons_.bound(level_.name, kCounterNames[counter])) {
+      summary_.notes.emplace(key(metric), *std::move(bound));
     }
     kernel_only_ = kernel_only_ || gain->kernel_only;
     return gain;
@@ -138,17 +141,24 @@ class Builder {
     if (!series.max()) {
       unknown("memory_bytes", "memory_bytes", series.last());
     } else if (!memory.begin || !memory.end) {
-      unknown_because("memory_bytes", "not yet: there is no sample at " +
-                                          std::string(memory.begin ? "the end" : "the begin") +
-                                          " of the cell");
+      const CellEdge& edge = memory.begin ? span_.end : span_.begin;
+      unknown_because("memory_bytes",
+                      std::string(edge.near ? "not yet: sharing had not been measured at "
+                                            : "not yet: there is no sample at ") +
+                          (memory.begin ? "the end" : "the begin") + " of the cell");
     }
   }
 
-  static std::optional<std::int64_t> at_edge(const Frame* frame, const CellEdge& edge) {
+  // On the same footing as the other figures: no upper bound among measured sizes.
+  [[nodiscard]] std::optional<std::int64_t> at_edge(const Frame* frame,
+                                                    const CellEdge& edge) const {
     if (frame == nullptr || !edge.near || !record::is_known(frame->gauge[kMemory])) {
       return std::nullopt;
     }
-    return frame->gauge[kMemory];
+    const record::Value memory = frame->gauge[kMemory];
+    if (frame->gauge[kMemoryIsUpperBound] <= 0 || track_.memory_upper_bound()) return memory;
+    if (frame->gauge[kProcesses] != 1) return std::nullopt;
+    return std::max<std::int64_t>(memory - track_.sharing_bytes(), 0);
   }
 
   // The samples' maximum, raised by what the kernel's high-water marks have seen between them.

@@ -16,7 +16,7 @@ LevelTrack::LevelTrack(std::string_view name, const CellSpan& span, const GapTab
     : name_(name),
       span_(span),
       cores_(cores),
-      cpu_(gaps, is_process() ? kLeastProcessNs : kLeastNodeNs, rounding_of(kCpuTime)),
+      cpu_(gaps, is_process() ? kLeastProcessNs : kLeastNodeNs, slack_of(kCpuTime)),
       memory_(gaps),
       measured_memory_(gaps),
       processes_(gaps),
@@ -27,6 +27,8 @@ LevelTrack::LevelTrack(std::string_view name, const CellSpan& span, const GapTab
 
 void LevelTrack::add(const Frame& frame) {
   seen_ = true;
+  if (frame.time_ns <= span_.begin.time_ns) before_begin_ = frame;
+  if (frame.time_ns <= span_.end.time_ns) before_end_ = frame;
   add_memory(frame);
   processes_.add(frame.time_ns, frame.gauge[kProcesses]);
   threads_.add(frame.time_ns, frame.gauge[kThreads]);
@@ -40,7 +42,7 @@ void LevelTrack::add(const Frame& frame) {
     const record::Value now = frame.total[i];
     record::Value& last = last_.total[i];
     if (record::is_known(now) && record::is_known(last) &&
-        last - now > rounding_of(static_cast<Counter>(i))) {
+        last - now > slack_of(static_cast<Counter>(i))) {
       constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
       fallen_[i] += std::min(last - now, kMost - fallen_[i]);
     }
@@ -66,8 +68,8 @@ void LevelTrack::add_memory(const Frame& frame) {
   }
 }
 
-std::int64_t LevelTrack::rounding_of(Counter counter) const noexcept {
-  return is_process() && counter == kCpuTime ? tolerance_of(counter) : 0;
+std::int64_t LevelTrack::slack_of(Counter counter) const noexcept {
+  return is_process() ? rounding_of(counter) : 0;
 }
 
 double LevelTrack::mean_cores() const noexcept {

@@ -22,6 +22,8 @@ class LevelTrack {
   // `cores`: the capacity where no sample has it; 0: unknown.
   LevelTrack(std::string_view name, const CellSpan& span, const GapTable& gaps, double cores);
 
+  // The last frame before those of the cell; only the counters' judges look at it.
+  void add_before(const Frame& frame) { before_begin_ = before_end_ = frame; }
   // Frames in order of time.
   void add(const Frame& frame);
   void finish() { cpu_.finish(); }
@@ -32,6 +34,13 @@ class LevelTrack {
   // The frames at the edges; nullptr where there is none.
   [[nodiscard]] const Frame* begin() const noexcept { return begin_ ? &*begin_ : nullptr; }
   [[nodiscard]] const Frame* end() const noexcept { return end_ ? &*end_ : nullptr; }
+  // The last frames before the marks of the edges.
+  [[nodiscard]] const Frame* before_begin() const noexcept {
+    return before_begin_ ? &*before_begin_ : nullptr;
+  }
+  [[nodiscard]] const Frame* before_end() const noexcept {
+    return before_end_ ? &*before_end_ : nullptr;
+  }
   [[nodiscard]] std::int64_t fallen(Counter counter) const noexcept { return fallen_[counter]; }
   [[nodiscard]] const RateRange& cpu() const noexcept { return cpu_; }
   // Of the samples whose sharing was measured; of all when there is none (memory_upper_bound()).
@@ -56,14 +65,14 @@ class LevelTrack {
 
  private:
   void add_memory(const Frame& frame);
-  // By how much a counter may fall and still be right: a reaped child's CPU time is cut to 10 ms.
-  [[nodiscard]] std::int64_t rounding_of(Counter counter) const noexcept;
+  // By how much a counter may fall and still be right.
+  [[nodiscard]] std::int64_t slack_of(Counter counter) const noexcept;
 
   std::string name_;
   const CellSpan& span_;
   double cores_;
   bool seen_ = false;
-  std::optional<Frame> begin_, end_;
+  std::optional<Frame> begin_, end_, before_begin_, before_end_;
   Frame last_;  // the newest known totals
   std::array<std::int64_t, kCounters> fallen_{};
   RateRange cpu_;

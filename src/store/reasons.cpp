@@ -27,15 +27,29 @@ std::string sentence(record::State state, std::string_view reason) {
 
 }  // namespace
 
+const record::Missing* Reasons::newest(std::string_view level, std::string_view metric) const {
+  const record::Missing* found = nullptr;
+  for (const record::Missing& missing : recording_.missing()) {
+    if (missing.time_ns <= time_ns_ && covers(missing.name, level, metric)) found = &missing;
+  }
+  return found;
+}
+
 std::optional<std::string> Reasons::recorded(std::string_view level,
                                              std::string_view metric) const {
-  const record::Missing* newest = nullptr;
-  for (const record::Missing& missing : recording_.missing()) {
-    if (missing.time_ns <= time_ns_ && covers(missing.name, level, metric)) newest = &missing;
-  }
+  const record::Missing* missing = newest(level, metric);
   // "measured" takes an earlier record back.
-  if (newest == nullptr || newest->state == record::State::kMeasured) return std::nullopt;
-  return sentence(newest->state, newest->reason);
+  if (missing == nullptr || missing->state == record::State::kMeasured) return std::nullopt;
+  return sentence(missing->state, missing->reason);
+}
+
+std::optional<std::string> Reasons::bound(std::string_view level, std::string_view metric) const {
+  const record::Missing* missing = newest(level, metric);
+  if (missing == nullptr || missing->state != record::State::kMeasured ||
+      !missing->reason.starts_with("lower bound: ")) {
+    return std::nullopt;
+  }
+  return missing->reason.substr(0, kMostReasonBytes);
 }
 
 std::string Reasons::why(std::string_view level, std::string_view metric,

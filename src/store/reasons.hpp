@@ -22,11 +22,18 @@ class Reasons {
   [[nodiscard]] std::optional<std::string> recorded(std::string_view level,
                                                     std::string_view metric) const;
 
-  // The same, or what can be said when nothing is recorded; `seen` is the value that was found.
+  // "lower bound: <reason>" when a value that is measured may be too small.
+  [[nodiscard]] std::optional<std::string> bound(std::string_view level,
+                                                 std::string_view metric) const;
+
+  // The first, or what can be said when nothing is recorded; `seen` is the value that was found.
   [[nodiscard]] std::string why(std::string_view level, std::string_view metric,
                                 record::Value seen) const;
 
  private:
+  [[nodiscard]] const record::Missing* newest(std::string_view level,
+                                              std::string_view metric) const;
+
   const Recording& recording_;
   std::int64_t time_ns_;
 };

@@ -52,13 +52,15 @@ class RowFeeder {
   RowFeeder(const CellSpan& span, LevelTrack& process, LevelTrack& node)
       : span_(span), process_(process), node_(node) {}
 
+  void add_before(const std::shared_ptr<const record::Schema>& schema, const record::Rows& rows,
+                  std::size_t row) {
+    look_up(schema);
+    if (process_columns_->present()) process_.add_before(process_columns_->frame(rows, row));
+  }
+
   void add(const std::shared_ptr<const record::Schema>& schema, const record::Rows& rows,
            std::size_t row) {
-    if (schema != schema_) {
-      schema_ = schema;
-      process_columns_.emplace(*schema, process_.name());
-      node_columns_.emplace(*schema, node_.name());
-    }
+    look_up(schema);
     if (process_columns_->present()) process_.add(process_columns_->frame(rows, row));
     if (node_columns_->present()) node_.add(node_columns_->frame(rows, row));
     const std::int64_t time_ns = rows.time_ns[row];
@@ -69,6 +71,13 @@ class RowFeeder {
   [[nodiscard]] std::int64_t ticks() const noexcept { return ticks_; }
 
  private:
+  void look_up(const std::shared_ptr<const record::Schema>& schema) {
+    if (schema == schema_) return;
+    schema_ = schema;
+    process_columns_.emplace(*schema, process_.name());
+    node_columns_.emplace(*schema, node_.name());
+  }
+
   const CellSpan& span_;
   LevelTrack& process_;
   LevelTrack& node_;
@@ -105,6 +114,13 @@ CellSummary summarize(const Recording& recording, const Cell& cell) {
   LevelTrack process("process", span, gaps, cores_of(machine, true));
   LevelTrack node("node", span, gaps, cores_of(machine, false));
   RowFeeder feeder(span, process, node);
+  if (const std::int64_t before_ns = recording.sample_at_or_before(first_ns - 1); before_ns > 0) {
+    recording.visit_rows(before_ns, before_ns,
+                         [&](const auto& schema, const record::Rows& rows, std::size_t row) {
+                           feeder.add_before(schema, rows, row);
+                           return true;
+                         });
+  }
   recording.visit_rows(first_ns, last_ns,
                        [&](const auto& schema, const record::Rows& rows, std::size_t row) {
                          feeder.add(schema, rows, row);
@@ -120,7 +136,8 @@ CellSummary summarize(const Recording& recording, const Cell& cell) {
 
   // The kernel's own counters alone make a level `process` even without a sampler.
   const bool no_rows = !process.seen() && !node.seen();
-  const Reasons reasons(recording, span.end.time_ns);
+  // What the sample at the end has found out is said just after it.
+  const Reasons reasons(recording, std::max(span.end.time_ns, span.end.sample_ns) + kNearNs);
   if (process.seen() ||
       (no_rows && (recording.schemas().empty() || is_recorded(recording, process.name())))) {
     add_level(process, span, machine, reasons, summary);
