@@ -13,6 +13,8 @@ from faults.harness import NOBODY, jumper
 
 from jumper.session import program
 
+pytestmark = pytest.mark.slow  # the same core, whichever CPython
+
 HEADER = struct.Struct("<8sBBHIII")
 
 

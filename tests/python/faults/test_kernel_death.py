@@ -104,6 +104,7 @@ def test_killed_at_any_moment():
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1500)
 def test_killed_at_many_moments():
     for seed in range(100, 120):
         kill_kernels(10, seed)

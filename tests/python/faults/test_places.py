@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from faults.harness import NOBODY, Recording, jumper, recordings
 
+pytestmark = pytest.mark.slow  # the same core, whichever CPython
+
 RUN = (
     "import jumper, json\nwith jumper.session(rate=50) as s:\n"
     "    with s.cell('x') as c: pass\n    s.native.wait(1, 20)\n"

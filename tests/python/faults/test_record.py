@@ -12,6 +12,8 @@ from faults.harness import Recording, alive, await_that, jumper, recordings
 
 from jumper.session import program
 
+pytestmark = pytest.mark.slow  # the same core, whichever CPython
+
 
 @pytest.fixture
 def path(tmp_path) -> Path:

@@ -114,6 +114,7 @@ def test_killed_at_any_moment():
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1500)
 def test_killed_at_many_moments():
     for seed in range(100, 120):
         kill_samplers(10, seed)
@@ -138,6 +139,7 @@ def test_it_gives_up_after_a_while(start_kernel, tmp_path):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1500)
 def test_it_gives_up_for_the_hour(start_kernel, tmp_path):
     starts = tmp_path / "starts"
     program = tmp_path / "jumper"

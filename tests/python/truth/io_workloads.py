@@ -3,11 +3,13 @@
 import mmap
 import os
 import subprocess
+import time
 from pathlib import Path
 
 from children import Child, await_that, in_thread
 
 MIB = 1 << 20
+SETTLE_S = 0.1  # the sample of the cell's begin is taken by then: it tells what is of the cell
 BLOCK = b"\xa5" * MIB
 
 
@@ -118,8 +120,9 @@ def threads_that_write():
 
 
 def children_that_write():
-    """One has ended, one lives."""
+    """One has ended, two live."""
     yield
+    time.sleep(SETTLE_S)
     children = [Child(lambda i=i: write(str(i), 8)) for i in range(3)]
     for child in children:
         child.hear()
@@ -154,6 +157,7 @@ def grandchildren_that_write():
             grandchild.end()
 
     yield
+    time.sleep(SETTLE_S)
     child = Child(work)
     child.hear()
     yield {"io_write_bytes": 24 * MIB, "storage_write_bytes": 24 * MIB}
@@ -162,6 +166,7 @@ def grandchildren_that_write():
 
 def orphans_that_write():
     yield
+    time.sleep(SETTLE_S)
     orphan = Child(lambda: write("a", 24), orphan_after_s=0.3)
     orphan.hear()
     yield {"io_write_bytes": 24 * MIB, "storage_write_bytes": 24 * MIB}

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow  # the same core, whichever CPython
+
 RUNNER = """
 import json, os, sys, time
 import jumper
@@ -37,20 +39,17 @@ def run(read_back, cells: list[str], rate: float):
     return records, summaries[1:], cost_percent, gaps
 
 
-def samples_a_second(records: list[dict], summary: dict) -> float:
-    return summary["ticks"] / summary["cell"]["duration_s"]
-
-
 def check_33(read_back, processes: int) -> None:
     cells = [
         f"import subprocess\nfor _ in range({processes}): subprocess.run(['true'])",
         "import time; time.sleep(1)",
     ]
     records, (storm, sleep), _, gaps = run(read_back, cells, 100)
+    late = sum("late" in one.get("flags", []) for one in records)
     for summary in (storm, sleep):
-        # At least 90 of 100; what a machine that is busy with others left out is marked as late.
-        late = sum("late" in one.get("flags", []) for one in records)
-        assert samples_a_second(records, summary) >= 90 or late > 0 or gaps, summary
+        # At least 90 of 100. What a machine that others keep busy left out is at least marked.
+        starved = os.getloadavg()[0] > (os.cpu_count() or 1) and (late > 0 or gaps)
+        assert summary["ticks"] / summary["cell"]["duration_s"] >= 90 or starved, summary
         assert summary["levels"]["process"]["processes"]["max"] >= 1
     assert storm["cell"]["outcome"] == "ok"
     forks = sleep["levels"]["process"]
@@ -62,6 +61,7 @@ def test_33_a_process_vanishes_between_listing_and_reading(read_back):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1500)
 def test_33_two_thousand(read_back):
     check_33(read_back, 2000)
 
@@ -127,6 +127,7 @@ def test_59_the_cost_of_watching(read_back, kind):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1500)
 @pytest.mark.parametrize("kind", WHOLE)
 def test_59_the_cost_of_watching_more(read_back, kind):
     code, sizes = WHOLE[kind]
@@ -149,6 +150,7 @@ with session:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1500)
 def test_59_what_is_watched_is_no_slower():
     """CPU time, which other people's load leaves alone; the best of five, in turn."""
     times = {"on": [], "off": []}

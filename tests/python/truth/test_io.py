@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # the same core, whichever CPython
+
 # What the measuring itself reads in the cell (/proc/self/io and so on), and a child's own messages.
 NOISE = {"bytes": 16_384, "ops": 60}
 EXACT = (

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # the same core, whichever CPython
+
 MIX = """
 import json, os, random, resource, signal, sys, time
 sys.path.insert(0, {folder!r})
@@ -72,11 +74,12 @@ def check_mix(seed: int, read_back, check_invariants) -> None:
 
 
 def test_a_mix_of_children(read_back, check_invariants):
-    for seed in range(6):
+    for seed in range(4):
         check_mix(seed, read_back, check_invariants)
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1500)
 def test_many_mixes_of_children(read_back, check_invariants):
     for _ in range(100):
         check_mix(random.randrange(1 << 30), read_back, check_invariants)

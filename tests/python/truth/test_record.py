@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # the same core, whichever CPython
+
 RUN = str(Path(__file__).with_name("run.py"))
 OWN_S = 0.01  # of `jumper record` itself, which is in what its parent waits for
 
