@@ -60,6 +60,11 @@ bool Listing::refresh(std::span<char> buffer, bool recheck) {
   return asked;
 }
 
+pid_t Listing::session_of(pid_t pid) const noexcept {
+  const auto found = std::ranges::lower_bound(current_, pid, {}, &Entry::pid);
+  return found != current_.end() && found->pid == pid ? found->session : 0;
+}
+
 std::optional<std::int64_t> Listing::processes() const noexcept {
   if (current_.empty() || current_.front().pid != 1) return std::nullopt;
   return static_cast<std::int64_t>(current_.size());

@@ -34,6 +34,9 @@ class Listing {
   // Ascending by pid. Empty before the first refresh, or when /proc can't be read.
   [[nodiscard]] std::span<const Entry> entries() const noexcept { return current_; }
 
+  // As it was when asked; 0 when it is unknown, or isn't listed.
+  [[nodiscard]] pid_t session_of(pid_t pid) const noexcept;
+
   // nullopt where /proc shows only some processes (hidepid: then not even process 1).
   [[nodiscard]] std::optional<std::int64_t> processes() const noexcept;
 

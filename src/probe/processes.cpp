@@ -136,9 +136,11 @@ void Processes::look_at_listing(const Reading& reading) {
   for (std::size_t before = 0; before != list_.size();) {
     before = list_.size();
     for (const auto& entry : listing_.entries()) {
-      if ((entry.parent > 0 && places_.contains(entry.parent)) || is_of_root(entry.session)) {
-        adopt(entry.pid, reading);
-      }
+      const bool by_parent = entry.parent > 0 && places_.contains(entry.parent);
+      // By its session: the topmost first, so that parents stay before their children.
+      const bool by_session =
+          !by_parent && is_of_root(entry.session) && !is_of_root(listing_.session_of(entry.parent));
+      if (by_parent || by_session) adopt(entry.pid, reading);
     }
   }
 }

@@ -107,19 +107,35 @@ bool Recording::State::refresh() {
   // A file that became shorter than what is final was tampered with: what is known stays.
   if (*now < index.final_end()) return true;
   if (*now == size && !index.has_provisional()) return true;
-  const std::size_t size_before = std::exchange(size, std::min(*now, kMostBytes));
+  const std::size_t size_before = size;
   const std::size_t final_before = index.final_end();
-  ChunkIndex::Tail tail = index.roll_back();
-  if (!read_from_final_end()) {
+  ChunkIndex::Tail known = index.roll_back();
+  // Rows that are being sealed look damaged for some microseconds.
+  constexpr int kLooks = 3;
+  for (int look = 0; look < kLooks && (look == 0 || index.tail_is_damaged()); ++look) {
+    index.roll_back();
+    if (look_once()) continue;
     size = size_before;
-    if (index.final_end() == final_before) index.put_back(std::move(tail));
+    if (index.final_end() == final_before) index.put_back(std::move(known));
     index.settle(false);
     return false;
   }
+  // Still in the middle of it: the rows that were known are right, the next look tells the rest.
+  if (index.final_end() == final_before && index.last_sample_ns < known.last_sample_ns) {
+    index.put_back(std::move(known));
+  }
+  index.settle(opened);
+  return true;
+}
+
+bool Recording::State::look_once() {
+  const auto now = bytes.size();
+  if (!now) return false;
+  size = std::min(*now, kMostBytes);
+  if (!read_from_final_end()) return false;
   if (*now > kMostBytes) {
     index.add_damage({size, *now - size, "the file is longer than any recording"}, std::nullopt);
   }
-  index.settle(opened);
   return true;
 }
 

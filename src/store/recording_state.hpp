@@ -17,6 +17,7 @@ struct Recording::State {
   std::uint8_t newer_version = 0;  // met in a whole chunk; else 0
 
   bool refresh();
+  bool look_once();
   bool read_from_final_end();
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 #include "base/clock.hpp"
 #include "record/text.hpp"
@@ -136,8 +137,10 @@ CellSummary summarize(const Recording& recording, const Cell& cell) {
 
   // The kernel's own counters alone make a level `process` even without a sampler.
   const bool no_rows = !process.seen() && !node.seen();
-  // What the sample at the end has found out is said just after it.
-  const Reasons reasons(recording, std::max(span.end.time_ns, span.end.sample_ns) + kNearNs);
+  // What the sample at the end has found out is said just after it. (Hostile times: no overflow.)
+  constexpr std::int64_t kLatestNs = std::numeric_limits<std::int64_t>::max() - kNearNs;
+  const std::int64_t told_ns = std::max(span.end.time_ns, span.end.sample_ns);
+  const Reasons reasons(recording, std::min(told_ns, kLatestNs) + kNearNs);
   if (process.seen() ||
       (no_rows && (recording.schemas().empty() || is_recorded(recording, process.name())))) {
     add_level(process, span, machine, reasons, summary);

@@ -33,11 +33,11 @@ class HostTree {
   }
 
   // A process of which everything is there.
-  void write_process(int pid, int parent, std::string_view name = "python") const {
+  void write_process(int pid, int parent, std::string_view name = "python", int session = 1) const {
     const std::string folder = "proc/" + std::to_string(pid) + "/";
     write(folder + "stat", std::to_string(pid) + " (" + std::string(name) + ") S " +
-                               std::to_string(parent) +
-                               " 1 1 0 -1 4194560 10 0 0 0 7 3 2 1 20 0 2 0 500 4096000 1000 1\n");
+                               std::to_string(parent) + " 1 " + std::to_string(session) +
+                               " 0 -1 4194560 10 0 0 0 7 3 2 1 20 0 2 0 500 4096000 1000 1\n");
     write(folder + "io",
           "rchar: 100\nwchar: 200\nsyscr: 3\nsyscw: 4\nread_bytes: 4096\nwrite_bytes: 8192\n"
           "cancelled_write_bytes: 0\n");

@@ -173,6 +173,20 @@ TEST(Processes, ReadsACapturedTree) {
   EXPECT_EQ(tree.listing().processes(), 5);
 }
 
+TEST(Processes, TakesOrphansByTheirSessionAndParentsBeforeTheirChildren) {
+  const HostTree host;
+  host.write_process(1, 0, "init");
+  host.write_process(20, 1, "kernel", 20);
+  host.write_process(50, 1, "orphan", 20);
+  host.write_process(30, 50, "its child", 20);
+  host.write_process(60, 1, "stranger", 60);
+  MissingList missing;
+  Processes tree(host.root(), 20, 0, missing);
+  ASSERT_EQ(tree.list().size(), 3U);
+  EXPECT_EQ(tree.list()[1].pid(), 50);
+  EXPECT_EQ(tree.list()[2].pid(), 30);
+}
+
 TEST(Processes, SaysThatTheIoOfAnotherUsersProcessIsNotCounted) {
   const HostTree host;
   host.write_process(1, 0, "init");
