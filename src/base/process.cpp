@@ -48,7 +48,13 @@ void close_from(unsigned first) noexcept {
 // In the inner child, until exec: async-signal-safe calls only.
 int inner_child(void* argument) noexcept {
   auto& start = *static_cast<Start*>(argument);
-  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  // The system's own struct, all zero: SIG_DFL. Not through glibc, which keeps 32 and 33 to itself,
+  // so that a parent's SIG_IGN for them would be inherited for ever.
+  constexpr std::array<unsigned long, 8> kDefault{};
+  constexpr std::size_t kMaskBytes = 8;
+  for (int signal = 1; signal < NSIG; ++signal) {
+    ::syscall(SYS_rt_sigaction, signal, kDefault.data(), nullptr, kMaskBytes);
+  }
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

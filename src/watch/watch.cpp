@@ -162,7 +162,7 @@ WatchState Watch::state() const {
 }
 
 std::vector<std::string> Watch::take_warnings() {
-  if (!is_live()) return {};
+  if (!is_owner()) return {};
   const std::lock_guard lock(mutex_);
   return std::exchange(warnings_, {});
 }
