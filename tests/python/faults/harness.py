@@ -37,6 +37,15 @@ def alive(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] not in "ZX"
 
 
+def descriptors(pid: int) -> dict[int, str]:
+    """What its numbers mean; some are gone before they are looked at."""
+    found = {}
+    for one in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            found[int(one.name)] = str(one.readlink())
+    return found
+
+
 def jumper(*arguments: Any, path: str | None = None, **options: Any):
     """The program, to its end."""
     return subprocess.run(

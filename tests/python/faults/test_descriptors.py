@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from faults.harness import LEAVE_S, Recording, alive, await_that
+from faults.harness import LEAVE_S, Recording, alive, await_that, descriptors
 
 CLOSE_ALL = "os.closerange(3, 1000)"
 # Files, pipes, sockets and event descriptors on all the numbers that were ours.
@@ -341,7 +341,7 @@ def test_umask_0_from_the_begin(start_kernel, tmp_path):
 def test_the_sampler_keeps_no_directory_and_no_terminal_busy(kernel):
     proc = Path(f"/proc/{kernel.sampler}")
     assert str((proc / "cwd").readlink()) == "/"
-    targets = {int(one.name): str(one.readlink()) for one in (proc / "fd").iterdir()}
+    targets = descriptors(kernel.sampler)
     assert [targets.pop(fd) for fd in range(3)] == ["/dev/null"] * 3
     files = [one for one in targets.values() if not one.startswith(("/proc", "/sys", "socket:"))]
     assert sorted(files) == sorted([kernel.path, "anon_inode:[pidfd]"])

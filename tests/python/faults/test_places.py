@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from faults.harness import NOBODY, Recording, jumper, recordings
+from faults.harness import NOBODY, Recording, descriptors, jumper, recordings
 
 pytestmark = pytest.mark.slow  # the same core, whichever CPython
 
@@ -275,8 +275,7 @@ def test_no_socket_with_a_name_and_no_port(start_kernel):
     kernel.await_sampler()
     inodes = set()
     for pid in (kernel.pid, kernel.sampler):
-        for one in Path(f"/proc/{pid}/fd").iterdir():
-            target = str(one.readlink())
+        for target in descriptors(pid).values():
             if target.startswith("socket:["):
                 inodes.add(target[8:-1])
     for table in ("tcp", "tcp6", "udp", "udp6", "raw", "packet"):
