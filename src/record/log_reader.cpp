@@ -6,6 +6,7 @@ namespace record {
 namespace {
 
 constexpr std::size_t kChecksumOffset = 20;
+constexpr std::size_t kMostChecks = 16;
 
 }  // namespace
 
@@ -62,6 +63,12 @@ std::optional<Chunk> LogReader::next() {
       continue;
     }
     const std::string_view payload = rest.substr(kHeaderBytes, length);
+    checked_bytes_ += kHeaderBytes + length;
+    if (checked_bytes_ / kMostChecks > bytes_.size()) {
+      note_damage(begin, bytes_.size(), "too many broken chunks");
+      position_ = bytes_.size();
+      return std::nullopt;
+    }
     if (crc32c(crc32c(0, rest.substr(0, kChecksumOffset)), payload) != checksum) {
       // The length may be what is wrong: only the magic is passed over, the next one is found.
       note_damage(begin, begin + kMagic.size(), "checksum is wrong");

@@ -106,7 +106,7 @@ std::optional<Rows> decode_sealed_rows(std::string_view bytes) {
   ByteReader reader(bytes);
   const std::uint64_t count = reader.varint();
   const std::size_t columns = reader.count(2);
-  if (!reader.ok() || count > kMostDecodedValues) return std::nullopt;
+  if (!reader.ok() || count > kMostDecodedRows) return std::nullopt;
   if (columns > 0 && count > kMostDecodedValues / columns) return std::nullopt;
   Rows rows;
   resize(rows, count, columns);

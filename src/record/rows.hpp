@@ -42,6 +42,7 @@ void encode_sealed_rows(const std::vector<Sample>& samples, std::size_t count, s
 // nullopt for bytes that aren't such rows. A decoded chunk never takes more than
 // kMostDecodedValues values, whatever its bytes claim (constant columns compress without bound).
 inline constexpr std::size_t kMostDecodedValues = 1U << 22;
+inline constexpr std::size_t kMostDecodedRows = 1U << 16;  // a second has some thousand at most
 std::optional<Rows> decode_plain_row(std::string_view bytes);
 std::optional<Rows> decode_sealed_rows(std::string_view bytes);
 

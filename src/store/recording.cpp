@@ -121,7 +121,8 @@ bool Recording::State::refresh() {
     return false;
   }
   // Still in the middle of it: the rows that were known are right, the next look tells the rest.
-  if (index.final_end() == final_before && index.last_sample_ns < known.last_sample_ns) {
+  if (!known.row_chunks.empty() && index.tail_is_damaged() && index.final_end() == final_before &&
+      index.last_sample_ns <= known.last_sample_ns) {
     index.put_back(std::move(known));
   }
   index.settle(opened);

@@ -173,6 +173,22 @@ TEST(LogReader, PassesOverAChunkOfALaterVersionAndSaysSo) {
   EXPECT_TRUE(reader.newer_version());
 }
 
+TEST(LogReader, BoundsItsTimeForChunksThatClaimTheWholeFile) {
+  std::string bytes;
+  constexpr std::size_t kChunks = 200'000;
+  for (std::size_t i = 0; i < kChunks; ++i) {
+    std::string chunk;
+    append_chunk(ChunkKind::kSettings, 0, "", chunk);
+    const auto claimed = static_cast<std::uint32_t>((kChunks - i - 1) * chunk.size());
+    chunk.replace(12, 4, reinterpret_cast<const char*>(&claimed), 4);
+    bytes += chunk;
+  }
+  LogReader reader(bytes);  // checking each claim would read 480 GB
+  while (reader.next()) {
+  }
+  EXPECT_GE(reader.damage_count(), 1U);
+}
+
 TEST(LogReader, BoundsItsMemoryForFilesOfRubbish) {
   std::string bytes;
   for (int i = 0; i < 10'000; ++i) {

@@ -86,6 +86,26 @@ TEST(Recording, KeepsTheNewestRowsWhenTheyAreSealedBehindItsBack) {
   EXPECT_EQ(times_of(recording), (std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 7, 8, 9}));
 }
 
+TEST(Recording, KeepsItsRowsWhileTheyAreHalfSealed) {
+  Recorder recorder;
+  for (std::int64_t time = 1; time <= 9; ++time) recorder.row(time);
+  const std::string plain = recorder.bytes();
+  const std::size_t open_offset = recorder.writer().open_offset();
+  recorder.seal();
+  const std::string sealed = recorder.bytes();
+  const base::File file = file_of(plain);
+  Recording recording = Recording::follow(file.fd());
+  ASSERT_TRUE(recording.refresh());
+  const std::vector<std::int64_t> all{1, 2, 3, 4, 5, 6, 7, 8, 9};
+  for (std::size_t size = open_offset; size <= sealed.size(); ++size) {
+    ASSERT_TRUE(base::write_at(file.fd(), std::string_view(sealed).substr(0, size), 0));
+    ASSERT_TRUE(recording.refresh());
+    ASSERT_EQ(times_of(recording), all) << size;
+    ASSERT_EQ(recording.last_sample_ns(), 9) << size;
+    ASSERT_TRUE(recording.damages().empty()) << size;
+  }
+}
+
 TEST(Recording, SkipsWhatIsLeftOfPlainRowsBehindTheirSealedForm) {
   Recorder recorder;
   recorder.row(1);
