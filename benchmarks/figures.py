@@ -14,6 +14,7 @@ class Figure:
     peer: float | None = None  # psutil's calls for the same, in the same run
     note: str = ""
     runs: list[float] = field(default_factory=list)  # what `ours` is the median of
+    noise: float = 0  # by how much two of the same differ; over the promise, nothing is decided
 
 
 Figures = dict[str, Figure]

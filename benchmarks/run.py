@@ -150,6 +150,9 @@ def main() -> int:
         )
         + "\n"
     )
+    undecided = [row["id"] for row in found if row["verdict"] == table.UNDECIDED]
+    if undecided:
+        print(f"note: too much noise to decide: {', '.join(undecided)}; run it on a quiet machine")
     broken = [row["id"] for row in found if row["verdict"] == "BROKEN"]
     print(f"{len(broken)} promises broken" + (f": {', '.join(broken)}" if broken else ""))
     if chosen.no_fail:

@@ -10,6 +10,7 @@ from typing import Any
 from figures import Figure, Figures, round_to
 
 NOT_RUN = "not run"
+UNDECIDED = "undecided"
 HEADINGS = ("what", "promise", "ours", "psutil", "jumper-extension", "")
 FIGURE_COLUMNS = range(1, 5)
 
@@ -31,6 +32,8 @@ class Row:
             return NOT_RUN
         if self.most is None:
             return ""
+        if figure.noise > self.most:
+            return UNDECIDED
         return "kept" if figure.ours <= self.most else "BROKEN"
 
 
@@ -48,7 +51,7 @@ def cells_of(row: Row, figure: Figure) -> list[str]:
     ours = row.state or with_unit(figure.ours, row.unit)
     # The peer changes the priority of every process of the user: it is never started here.
     peers = ["", ""] if row.state else [with_unit(figure.peer, row.unit), NOT_RUN]
-    shown = verdict if verdict in ("kept", "BROKEN") else ""
+    shown = verdict if verdict in ("kept", "BROKEN", UNDECIDED) else ""
     return [row.what, promise, ours, *peers, ": ".join(p for p in (shown, figure.note) if p)]
 
 

@@ -22,7 +22,7 @@ PAGES = sorted([*DOCS.glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"
 TOP = "src|python|tests|fuzz|scripts|docs|examples|changes|benchmarks|share|cmake"
 PATH = re.compile(rf"`((?:{TOP})(?:/[\w.<>/-]*)?|[\w-]+\.(?:md|toml|txt))`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-VARIABLE = re.compile(r"`((?:JUMPER|XDG|VIRTUAL|JPY|TMP|HOME)[A-Z_]*)`")
+VARIABLE = re.compile(r"`((?:JUMPER|XDG|VIRTUAL|JPY|TMP|HOME|IPYTHON)[A-Z_]*)`")
 
 
 def text(page):
