@@ -18,8 +18,21 @@
 #include "base/error.hpp"
 #include "base/failpoint.hpp"
 
+#ifdef __SANITIZE_THREAD__
+// The same function by the name that the sanitizer doesn't intercept: it takes the child for a
+// fork.
+extern "C" int __clone(int (*)(void*), void*, int, void*,
+                       ...);  // NOLINT(bugprone-reserved-identifier)
+#endif
+
 namespace base {
 namespace {
+
+#ifdef __SANITIZE_THREAD__
+constexpr auto* start_clone = &__clone;
+#else
+constexpr auto* start_clone = &::clone;
+#endif
 
 constexpr std::size_t kStackBytes = 64 * 1024;
 constexpr int kMostDescriptors = 8;
@@ -36,67 +49,72 @@ struct Start {
   int error = 0;
 };
 
-void close_from(unsigned first) noexcept {
+// The two children share this process's memory, also what a sanitizer knows of the thread that
+// waits for them: nothing in them is instrumented or intercepted, every call is the system's own.
+#define JUMPER_IN_CHILD __attribute__((no_sanitize("thread")))
+
+[[noreturn]] JUMPER_IN_CHILD void leave(int status) noexcept {
+  for (;;) ::syscall(SYS_exit_group, status);
+}
+
+JUMPER_IN_CHILD void close_from(unsigned first) noexcept {
   if (::syscall(SYS_close_range, first, ~0U, 0) == 0) return;
   // Before Linux 5.9: one by one up to the limit.
   rlimit limit{};
-  const rlim_t most =
-      ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 65536 ? limit.rlim_cur : 65536;
-  for (rlim_t fd = first; fd < most; ++fd) ::close(static_cast<int>(fd));
+  const bool known = ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &limit) == 0;
+  const rlim_t most = known && limit.rlim_cur < 65536 ? limit.rlim_cur : 65536;
+  for (rlim_t fd = first; fd < most; ++fd) ::syscall(SYS_close, static_cast<int>(fd));
 }
 
-// In the inner child, until exec: async-signal-safe calls only.
-int inner_child(void* argument) noexcept {
+// In the inner child, until exec.
+JUMPER_IN_CHILD int inner_child(void* argument) noexcept {
   auto& start = *static_cast<Start*>(argument);
-  // The system's own struct, all zero: SIG_DFL. Not through glibc, which keeps 32 and 33 to itself,
-  // so that a parent's SIG_IGN for them would be inherited for ever.
-  constexpr std::array<unsigned long, 8> kDefault{};
+  // The system's own structs, all zero: SIG_DFL, and no signal blocked. Not through glibc, which
+  // keeps signals 32 and 33 to itself, so that a parent's SIG_IGN for them would be inherited.
+  constexpr std::array<unsigned long, 8> kZero{};
   constexpr std::size_t kMaskBytes = 8;
   for (int signal = 1; signal < NSIG; ++signal) {
-    ::syscall(SYS_rt_sigaction, signal, kDefault.data(), nullptr, kMaskBytes);
+    ::syscall(SYS_rt_sigaction, signal, kZero.data(), nullptr, kMaskBytes);
   }
-  sigset_t none;
-  sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::setsid();
+  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, kZero.data(), nullptr, kMaskBytes);
+  ::syscall(SYS_setsid);
   std::array<int, kMostDescriptors> high{};
   // Out of the way first: a source may lie where another shall go.
+  constexpr int kOutOfTheWay = kFirstInherited + kMostDescriptors;
   for (std::size_t i = 0; i < start.descriptors.size(); ++i) {
-    high[i] = ::fcntl(start.descriptors[i], F_DUPFD, kFirstInherited + kMostDescriptors);
+    high[i] = static_cast<int>(::syscall(SYS_fcntl, start.descriptors[i], F_DUPFD, kOutOfTheWay));
     if (high[i] < 0) {
       start.error = errno;
-      _exit(127);
+      leave(127);
     }
   }
-  const int null = ::open("/dev/null", O_RDWR);
+  const auto null = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR));
   for (int fd = 0; fd < kFirstInherited; ++fd) {
-    if (null >= 0) ::dup2(null, fd);
+    if (null >= 0 && null != fd) ::syscall(SYS_dup3, null, fd, 0);
   }
   for (std::size_t i = 0; i < start.descriptors.size(); ++i) {
-    ::dup2(high[i], kFirstInherited + static_cast<int>(i));
+    ::syscall(SYS_dup3, high[i], kFirstInherited + static_cast<int>(i), 0);
   }
   close_from(static_cast<unsigned>(kFirstInherited) +
              static_cast<unsigned>(start.descriptors.size()));
-  if (::chdir("/") != 0) {
-    // Staying where we are only keeps a directory busy.
-  }
-  ::execve(start.program, start.arguments, environ);
+  ::syscall(SYS_chdir, "/");  // staying where we are would only keep a directory busy
+  ::syscall(SYS_execve, start.program, start.arguments, environ);
   start.error = errno;
-  _exit(127);
+  leave(127);
 }
 
 // The outer child only starts the inner one and ends: the inner one then has no parent here.
-int outer_child(void* argument) noexcept {
+JUMPER_IN_CHILD int outer_child(void* argument) noexcept {
   auto& start = *static_cast<Start*>(argument);
   constexpr int kShared = CLONE_VM | CLONE_VFORK | SIGCHLD;
-  start.pid =
-      ::clone(inner_child, start.inner_stack_top, kShared | CLONE_PIDFD, argument, &start.pidfd);
+  start.pid = start_clone(inner_child, start.inner_stack_top, kShared | CLONE_PIDFD, argument,
+                          &start.pidfd);
   if (start.pid < 0 && errno == EINVAL) {
     start.pidfd = -1;
-    start.pid = ::clone(inner_child, start.inner_stack_top, kShared, argument);
+    start.pid = start_clone(inner_child, start.inner_stack_top, kShared, argument);
   }
   if (start.pid < 0) start.error = errno;
-  _exit(0);
+  leave(0);
 }
 
 class Stacks {
@@ -168,7 +186,7 @@ HiddenChild start_hidden(const std::string& program, const std::vector<std::stri
   // Exit signal 0: invisible to SIGCHLD and to every wait without __WCLONE. CLONE_FILES: the
   // pidfd of the inner child lands in this process's table.
   const pid_t outer =
-      ::clone(outer_child, stacks.top(0), CLONE_VM | CLONE_VFORK | CLONE_FILES, &start);
+      start_clone(outer_child, stacks.top(0), CLONE_VM | CLONE_VFORK | CLONE_FILES, &start);
   const int error = errno;
   if (outer > 0) {
     while (::waitpid(outer, nullptr, __WCLONE) < 0 && errno == EINTR) {
