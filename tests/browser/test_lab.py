@@ -51,7 +51,9 @@ def test_summaries_stand_under_the_cells_in_light_and_dark(
     for number in range(3):
         notebook.run(number)
 
-    busy, pool, history = (notebook.output(number).inner_text() for number in range(3))
+    busy, pool, history = (
+        notebook.output(number).inner_text().replace("\u00a0", " ") for number in range(3)
+    )
     assert re.search(r"In \[1\] · [\d.]+ s\n", busy)
     assert re.search(r"CPU\s+[\d.]+ % of \d+ core.* · 1\.[5-9]\d s CPU time", busy)
     assert re.search(r"memory\s+mean .* peak (≥ )?3\d\d MiB", busy)
