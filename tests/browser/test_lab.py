@@ -163,7 +163,7 @@ def test_an_exported_page_shows_the_summaries_offline(
     demo = Path(__file__).resolve().parents[2] / "build" / "demo" / "monte_carlo.html"
     if demo.is_file():
         page.goto(demo.as_uri())
-        text = page.locator("body").inner_text()
+        text = page.locator("body").inner_text().replace("\u00a0", " ")
         assert "In [3] · " in text
         assert re.search(r"at most \d+ processes", text)
         picture(page, "demo", full_page=True)
