@@ -97,10 +97,9 @@ std::string history_text(const std::vector<HistoryRow>& rows) {
 std::string history_html(const std::vector<HistoryRow>& rows) {
   if (rows.empty()) return fmt::format("<div>{}</div>", kNone);
   const auto cell = [](std::string_view tag, std::size_t column, std::string_view text) {
-    // Only the code may take more than one line.
-    return fmt::format("<{0} style=\"text-align:{1};padding:0 0.6em{3}\">{2}</{0}>", tag,
-                       is_right_aligned(column) ? "right" : "left", text,
-                       column + 1 < kColumns ? ";white-space:nowrap" : "");
+    // A narrow notebook scrolls; rows of several lines each would be no table any more.
+    return fmt::format("<{0} style=\"text-align:{1};padding:0 0.5em;white-space:nowrap\">{2}</{0}>",
+                       tag, is_right_aligned(column) ? "right" : "left", text);
   };
   std::string html = "<table style=\"border-collapse:collapse;margin:0\"><tr>";
   for (std::size_t i = 0; i < kColumns; ++i) html += cell("th", i, html_escaped(kHeaders[i]));
