@@ -101,7 +101,7 @@ def warnings(about: dict[str, object], run: Run) -> list[str]:
     if float(str(about["load_begin"])) > len(os.sched_getaffinity(0)) / 2:
         found.append(
             f"other programs were running (load {round_to(busy)}): elapsed times and percentiles "
-            "say more about them than about us; CPU times are up to half as much again too large"
+            "say more about them than about us; CPU times suffer less"
         )
     if run.steadiness.ratio > UNSTEADY:
         found.append(

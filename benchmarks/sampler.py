@@ -2,6 +2,7 @@
 
 import json
 import os
+import statistics
 import struct
 import subprocess
 from collections import defaultdict
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import places
 from figures import Figure, Figures, Say, of_runs
@@ -31,6 +33,7 @@ class Cost:
     bytes_per_hour: float
     missed: int  # samples that the schedule had and the recording hasn't
     duration_us: float  # of reading, median
+    threads_us: list[float]  # CPU a sample of each thread: the tick's, then those it started
 
     @property
     def disagreement(self) -> float:
@@ -75,9 +78,11 @@ class Tree:
         cpu_us, core_percent = map(float, answer.split())
         return cpu_us, core_percent
 
-    def read_bare(self, rate_hz: float, seconds: float, folder: Path) -> float:
-        """CPU in us of reading a tick's files and nothing else."""
-        return float(places.run("bare_reads", self._process.pid, rate_hz, seconds, folder=folder))
+    def read_bare(self, rate_hz: float, seconds: float, folder: Path) -> tuple[float, float]:
+        """CPU in us of reading a tick's files, and of sleeping until the next one."""
+        answer = places.run("bare_reads", self._process.pid, rate_hz, seconds, folder=folder)
+        reads_us, waking_us = map(float, answer.split())
+        return reads_us, waking_us
 
     def close(self) -> None:
         assert self._process.stdin is not None
@@ -126,9 +131,9 @@ def sealed_bytes_per_row(path: Path) -> float:
     return size / rows
 
 
-def cost_of(program: str, answer: dict[str, int | str], rate_hz: float) -> Cost:
-    begin_ns, end_ns = int(answer["begin_ns"]), int(answer["end_ns"])
-    path = str(answer["path"])
+def cost_of(program: str, answer: dict[str, Any], rate_hz: float) -> Cost:
+    begin_ns, end_ns = answer["begin_ns"], answer["end_ns"]
+    path: str = answer["path"]
     rows = [row for row in rows_of(program, path) if begin_ns <= row["time_ns"] <= end_ns]
     count = len(rows) - 1
     cpu_ns = rows[-1]["sampler_cpu_ns"] - rows[0]["sampler_cpu_ns"]
@@ -137,11 +142,12 @@ def cost_of(program: str, answer: dict[str, int | str], rate_hz: float) -> Cost:
     return Cost(
         cpu_us=cpu_ns / count / 1e3,
         core_percent=cpu_ns / elapsed_ns * 100,
-        outside_core_percent=int(answer["outside_cpu_ns"]) / (end_ns - begin_ns) * 100,
-        memory_mb=int(answer["memory_kb"]) * 1024 / 1e6,
+        outside_core_percent=answer["outside_cpu_ns"] / (end_ns - begin_ns) * 100,
+        memory_mb=answer["memory_kb"] * 1024 / 1e6,
         bytes_per_hour=sealed_bytes_per_row(Path(path)) * rate_hz * 3600 if rate_hz < 100 else 0,
         missed=max(round(elapsed_ns / 1e9 * rate_hz) - count, 0),
         duration_us=durations[len(durations) // 2] / 1e3,
+        threads_us=[ns / 1e3 / (end_ns - begin_ns) * 1e9 / rate_hz for ns in answer["threads_ns"]],
     )
 
 
@@ -154,7 +160,7 @@ def measure(folder: Path, rounds: int, seconds: float, say: Say) -> Figures:
         raise RuntimeError("the program `jumper` is not installed in this environment")
     costs: dict[str, list[Cost]] = defaultdict(list)
     peers: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    bare: list[float] = []
+    bare: list[tuple[float, float]] = []
     for number in range(rounds):
         for count in SIZES:
             say(f"round {number + 1} of {rounds}, a tree of {count}")
@@ -173,12 +179,19 @@ def measure(folder: Path, rounds: int, seconds: float, say: Say) -> Figures:
                     costs[f"{name}_idle"].append(one.record(path, 10, seconds))
                     peers[f"{name}_idle"].append(one.poll(10, seconds, folder))
     found = figures_of(costs, peers)
-    found["sampler.bare_reads_us"] = of_runs(bare, note="the least that reading them can cost")
+    waking_us = statistics.median(waking for _, waking in bare)
+    found["sampler.bare_reads_us"] = of_runs(
+        [reads for reads, _ in bare], note=f"Python's sleep of 100 ms alone {waking_us:.0f} µs"
+    )
     return found
 
 
 def note_of(costs: list[Cost]) -> str:
-    parts = [f"reading alone {sorted(c.duration_us for c in costs)[len(costs) // 2]:.0f} µs"]
+    threads = zip(*(cost.threads_us for cost in costs), strict=False)
+    parts = [
+        "threads " + " + ".join(f"{statistics.median(thread):.0f}" for thread in threads),
+        f"reading took {statistics.median(cost.duration_us for cost in costs):.0f} µs",
+    ]
     missed = sum(cost.missed for cost in costs)
     if missed:
         parts.append(f"{missed} samples missed")

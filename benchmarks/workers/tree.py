@@ -12,6 +12,7 @@ import os
 import select
 import sys
 import time
+from pathlib import Path
 
 BUSY_S = 0.04  # every wish to sleep is a little late: twice in a period is always once at least
 
@@ -28,8 +29,15 @@ def sleep_until(end_s: float) -> None:
 
 
 def memory_kb(pid: int) -> int:
-    with open(f"/proc/{pid}/status") as file:  # noqa: PTH123
-        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+
+
+def threads_ns(pid: int) -> list[int]:
+    """CPU time of each thread, oldest first: Documentation/scheduler/sched-stats.rst."""
+    folder = Path(f"/proc/{pid}/task")
+    threads = sorted(int(path.name) for path in folder.iterdir())
+    return [int((folder / str(tid) / "schedstat").read_text().split()[0]) for tid in threads]
 
 
 def record(rate_hz: float, warm_up_s: float, record_s: float) -> dict[str, object]:
@@ -43,6 +51,7 @@ def record(rate_hz: float, warm_up_s: float, record_s: float) -> dict[str, objec
         if sampler is None:
             raise SystemExit(f"no sampler runs: {session.native.status().lost}")
         sleep_until(time.monotonic() + warm_up_s)
+        threads = threads_ns(sampler)
         begin_ns, begin_cpu_ns = time.monotonic_ns(), clock_ns(sampler)
         sleep_until(time.monotonic() + record_s)
         end_ns, end_cpu_ns = time.monotonic_ns(), clock_ns(sampler)
@@ -51,6 +60,9 @@ def record(rate_hz: float, warm_up_s: float, record_s: float) -> dict[str, objec
             "begin_ns": begin_ns,
             "end_ns": end_ns,
             "outside_cpu_ns": end_cpu_ns - begin_cpu_ns,
+            "threads_ns": [
+                after - before for before, after in zip(threads, threads_ns(sampler), strict=True)
+            ],
             "memory_kb": memory_kb(sampler),
         }
 
