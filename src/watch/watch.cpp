@@ -199,7 +199,9 @@ std::pair<int, std::size_t> Watch::spill() const {
 }
 
 void Watch::close() {
-  if (!is_live()) return;
+  if (!is_owner()) return;
+  const std::lock_guard one_at_a_time(close_mutex_);
+  if (closed_) return;
   {
     std::unique_lock lock(mutex_);
     const auto ended = [&] { return !sampler_runs_; };
@@ -267,9 +269,10 @@ base::SendResult Watch::send(const record::Message& mark) {
     record::encode_message(mark, bytes);
     return base::send_message(socket_.fd(), bytes);
   }
-  record::CellBegin without_source = *begin;
-  without_source.source.clear();
   const base::File memory = base::make_sealed_memfd("jumper-source", begin->source);
+  record::CellBegin without_source = *begin;
+  // Without a memfd (no descriptor, no memory) what fits into the message goes: cut, not lost.
+  without_source.source.resize(memory.valid() ? 0 : record::kMostInlineSourceBytes);
   record::encode_message(std::move(without_source), bytes);
   return base::send_message(socket_.fd(), bytes, memory.fd());
 }

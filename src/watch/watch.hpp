@@ -119,6 +119,7 @@ class Watch {
   const base::FileIdentity recording_identity_;
   probe::EdgeReader edge_;
 
+  std::mutex close_mutex_;
   mutable std::mutex mutex_;
   std::condition_variable acknowledged_;
   std::deque<Pending> pending_;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,6 +129,33 @@ TEST_F(WatchTest, CarriesSourceOfAnySize) {
     EXPECT_EQ(recording.source(*cell), source.substr(0, record::kMostSourceBytes));
     EXPECT_EQ(cell->begin.source_bytes, static_cast<std::int64_t>(size));
   }
+}
+
+TEST_F(WatchTest, KeepsTheBeginOfLongSourceWhenThereIsNoDescriptorLeftToSendIt) {
+  Watch watch = make();
+  ASSERT_TRUE(watch.wait(run_cell(watch, "before"), kLongNs));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{3, before.rlim_max};  // what is open stays open
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const std::string source(1U << 20, 'x');
+  const std::int64_t index = run_cell(watch, source);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_TRUE(watch.wait(index, kLongNs));
+  const store::Recording recording = recording_of(watch);
+  const store::Cell* cell = recording.cell(index);
+  ASSERT_NE(cell, nullptr);
+  EXPECT_EQ(recording.source(*cell), source.substr(0, record::kMostInlineSourceBytes));
+  EXPECT_EQ(cell->begin.source_bytes, static_cast<std::int64_t>(source.size()));
+}
+
+TEST_F(WatchTest, MayBeClosedByTwoThreadsAtOnce) {
+  Watch watch = make();
+  ASSERT_TRUE(watch.wait(run_cell(watch, "x"), kLongNs));
+  std::thread other([&watch] { watch.close(); });
+  watch.close();
+  other.join();
+  EXPECT_FALSE(watch.is_live());
 }
 
 TEST_F(WatchTest, TakesMoreCellsThanTheSocketHolds) {
