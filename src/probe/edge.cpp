@@ -76,6 +76,13 @@ record::EdgeCounters EdgeReader::read() noexcept {
   if (::getrusage(RUSAGE_CHILDREN, &children) == 0) {
     counters.children_cpu_time_ns = to_ns(children.ru_utime) + to_ns(children.ru_stime);
     counters.children_peak_bytes = children.ru_maxrss * 1024;
+    counters.children_voluntary_switches = children.ru_nvcsw;
+    counters.children_involuntary_switches = children.ru_nivcsw;
+  }
+  rusage own{};
+  if (::getrusage(RUSAGE_SELF, &own) == 0) {
+    counters.voluntary_switches = own.ru_nvcsw;
+    counters.involuntary_switches = own.ru_nivcsw;
   }
   errno = 0;
   const auto io = parse_pid_io(base::read_text(io_.fd(), buffer));

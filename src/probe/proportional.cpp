@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <system_error>
 
 #include "base/clock.hpp"
@@ -14,6 +15,7 @@
 namespace probe {
 namespace {
 
+constexpr std::int64_t kMostPagesMoved = 64;
 constexpr std::size_t kBufferBytes = 4096;  // both texts are shorter than 2 KiB
 
 record::State state_of(int error) noexcept {
@@ -27,6 +29,19 @@ record::State state_of(int error) noexcept {
     default:
       return record::State::kNotYet;
   }
+}
+
+// The resident size that the proportional one is to be compared with. As stat has it, since the
+// tick compares with that, too: it is up to some pages a core off ("sloppy" in proc(5)), and the
+// difference of two isn't. But a process that grows or shrinks meanwhile has one size in stat and
+// another in the sum: then only the sum's own fits.
+std::int64_t resident_bytes_of(const base::File& stat_file, const ProcessStat& before,
+                               const MemorySizes& sizes, std::span<char> buffer) noexcept {
+  const auto after = parse_pid_stat(base::read_text(stat_file.fd(), buffer));
+  if (!after || std::abs(after->resident_pages - before.resident_pages) > kMostPagesMoved) {
+    return sizes.resident_bytes;
+  }
+  return before.resident_pages * ::sysconf(_SC_PAGESIZE);
 }
 
 void measure_one(const ProcDirectory& proc, Proportional::Size& size,
@@ -52,9 +67,7 @@ void measure_one(const ProcDirectory& proc, Proportional::Size& size,
     size.state = text.empty() ? state_of(errno) : record::State::kNotYet;
     return;
   }
-  // As stat has it, not smaps: what the tick compares it with. (stat's is up to some pages a core
-  // off, see "sloppy" in proc(5); the difference of two isn't.)
-  size.resident_bytes = stat->resident_pages * ::sysconf(_SC_PAGESIZE);
+  size.resident_bytes = resident_bytes_of(stat_file, *stat, *sizes, buffer);
   size.proportional_bytes = sizes->proportional_bytes;
   size.state = record::State::kMeasured;
 }

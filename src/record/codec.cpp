@@ -13,6 +13,8 @@ class Writer {
   void operator()(const std::int64_t& value) { writer_.svarint(value); }
   void operator()(const double& value) { writer_.f64(value); }
   void operator()(const std::string& value) { writer_.text(value); }
+  void operator()(const bool& value) { writer_.u8(value ? 1 : 0); }
+  void operator()(const std::vector<Consumer>& list);
   template <typename Enum>
     requires std::is_enum_v<Enum>
   void operator()(const Enum& value) {
@@ -44,6 +46,8 @@ class Reader {
   void operator()(std::int64_t& value) { value = reader_.svarint(); }
   void operator()(double& value) { value = reader_.f64(); }
   void operator()(std::string& value) { value = reader_.text(); }
+  void operator()(bool& value) { value = reader_.u8() != 0; }
+  void operator()(std::vector<Consumer>& list);
   void operator()(Kind& value) { enumerator(value, Kind::kGauge); }
   void operator()(State& value) { enumerator(value, State::kVanished); }
   void operator()(Outcome& value) { enumerator(value, Outcome::kDied); }
@@ -87,7 +91,8 @@ void fields(auto& field, auto& record)
   each(field, record.time_ns, record.wall_offset_ns, record.host, record.boot_id,
        record.kernel_release, record.jumper_version, record.label, record.root_pid,
        record.root_start_ticks, record.sampler_pid, record.uid, record.cores_online,
-       record.memory_bytes, record.affinity, record.process_source, record.node_source);
+       record.memory_bytes, record.affinity, record.process_source, record.user_source,
+       record.job_source, record.node_source);
 }
 void fields(auto& field, auto& record)
   requires std::is_same_v<std::remove_cvref_t<decltype(record)>, Schema>
@@ -97,7 +102,7 @@ void fields(auto& field, auto& record)
 void fields(auto& field, auto& record)
   requires std::is_same_v<std::remove_cvref_t<decltype(record)>, Settings>
 {
-  each(field, record.time_ns, record.rate_hz);
+  each(field, record.time_ns, record.rate_hz, record.reason);
 }
 void fields(auto& field, auto& record)
   requires std::is_same_v<std::remove_cvref_t<decltype(record)>, Missing>
@@ -125,6 +130,34 @@ void fields(auto& field, auto& record)
   requires std::is_same_v<std::remove_cvref_t<decltype(record)>, End>
 {
   each(field, record.time_ns, record.cause, record.detail);
+}
+
+void fields(auto& field, auto& record)
+  requires std::is_same_v<std::remove_cvref_t<decltype(record)>, Device>
+{
+  each(field, record.time_ns, record.name, record.kind, record.model, record.id, record.index,
+       record.memory_bytes, record.text);
+}
+void fields(auto& field, auto& record)
+  requires std::is_same_v<std::remove_cvref_t<decltype(record)>, Consumer>
+{
+  each(field, record.pid, record.start_ticks, record.name, record.cpu_time_ns, record.memory_bytes,
+       record.ended);
+}
+void fields(auto& field, auto& record)
+  requires std::is_same_v<std::remove_cvref_t<decltype(record)>, Consumers>
+{
+  each(field, record.begin_ns, record.end_ns, record.others, record.others_cpu_time_ns,
+       record.list);
+}
+
+void Writer::operator()(const std::vector<Consumer>& list) {
+  writer_.varint(list.size());
+  for (const Consumer& consumer : list) fields(*this, consumer);
+}
+void Reader::operator()(std::vector<Consumer>& list) {
+  list.resize(reader_.count(6));
+  for (Consumer& consumer : list) fields(*this, consumer);
 }
 
 template <typename T>
@@ -161,6 +194,10 @@ std::optional<Record> decode(ChunkKind kind, std::string_view payload) {
       return decode_as<Gap>(payload);
     case ChunkKind::kEnd:
       return decode_as<End>(payload);
+    case ChunkKind::kDevice:
+      return decode_as<Device>(payload);
+    case ChunkKind::kConsumers:
+      return decode_as<Consumers>(payload);
     case ChunkKind::kPlainRow:
     case ChunkKind::kSealedRows:
       break;
@@ -178,6 +215,8 @@ ChunkKind kind_of(const Record& record) noexcept {
     ChunkKind operator()(const CellEnd&) const { return ChunkKind::kCellEnd; }
     ChunkKind operator()(const Gap&) const { return ChunkKind::kGap; }
     ChunkKind operator()(const End&) const { return ChunkKind::kEnd; }
+    ChunkKind operator()(const Device&) const { return ChunkKind::kDevice; }
+    ChunkKind operator()(const Consumers&) const { return ChunkKind::kConsumers; }
   };
   return std::visit(Kinds{}, record);
 }

@@ -42,6 +42,8 @@ enum class ChunkKind : std::uint8_t {
   kCellEnd = 8,
   kGap = 9,
   kEnd = 10,
+  kDevice = 11,
+  kConsumers = 12,
 };
 
 ChunkKind kind_of(const Record& record) noexcept;

@@ -63,7 +63,10 @@ struct Machine {
   std::int64_t cores_online = 0;
   std::int64_t memory_bytes = 0;       // of the node
   std::vector<std::int64_t> affinity;  // usable core numbers of the root process
-  std::string process_source;          // where the capacity of level `process` comes from
+  // Where the capacity of a level comes from.
+  std::string process_source;
+  std::string user_source;
+  std::string job_source;  // "": this process is in no job
   std::string node_source;
 };
 
@@ -71,6 +74,7 @@ struct Machine {
 struct Settings {
   std::int64_t time_ns = 0;
   double rate_hz = 10.0;
+  std::string reason;  // why it isn't what the user asked for: "a tick would cost too much"
 };
 
 // A metric that can't be measured here, or not fully, and why. name = "<level>.<metric>".
@@ -80,6 +84,43 @@ struct Missing {
   State state = State::kNotSupported;
   std::string reason;  // without the state's word: "no GPU driver is loaded"
 };
+
+// Something that columns are about and that has a name of its own: columns "node.gpu0.…" are those
+// of the device "gpu0".
+struct Device {
+  std::int64_t time_ns = 0;
+  std::string name;        // as in the columns
+  std::string kind;        // "NVML", "DRM amdgpu"
+  std::string model;       // as the driver calls it
+  std::string id;          // UUID, or the bus address
+  std::int64_t index = 0;  // as the driver counts
+  Value memory_bytes = unknown(State::kNotYet);
+  std::string text;  // what else must be known: "MIG slice of gpu0"
+};
+
+// ---- who used it ----
+
+// One process of the tree over some time.
+struct Consumer {
+  std::int64_t pid = 0;
+  std::int64_t start_ticks = 0;
+  std::string name;              // comm: 15 bytes of whatever the process calls itself
+  std::int64_t cpu_time_ns = 0;  // its own, in that time
+  Value memory_bytes = unknown(State::kNotYet);  // at the end, or when last seen
+  bool ended = false;
+};
+
+// The processes of the tree that used most between two edges of cells, largest first, at most
+// kMostConsumers; what the others used is in `others` and `others_cpu_time_ns`.
+struct Consumers {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+  std::int64_t others = 0;  // how many
+  std::int64_t others_cpu_time_ns = 0;
+  std::vector<Consumer> list;
+};
+
+inline constexpr std::size_t kMostConsumers = 10;
 
 // ---- cells ----
 
@@ -96,14 +137,27 @@ struct EdgeCounters {
   Value storage_write_bytes = unknown(State::kNotYet);   // write_bytes
   Value peak_bytes = unknown(State::kNotYet);            // VmHWM of the kernel
   Value children_peak_bytes = unknown(State::kNotYet);   // RUSAGE_CHILDREN, ru_maxrss
+  // RUSAGE_SELF (all threads) and RUSAGE_CHILDREN: ru_nvcsw, ru_nivcsw.
+  Value voluntary_switches = unknown(State::kNotYet);
+  Value involuntary_switches = unknown(State::kNotYet);
+  Value children_voluntary_switches = unknown(State::kNotYet);
+  Value children_involuntary_switches = unknown(State::kNotYet);
 };
 
-inline constexpr std::array kEdgeCounterFields{
-    &EdgeCounters::cpu_time_ns,        &EdgeCounters::children_cpu_time_ns,
-    &EdgeCounters::io_read_bytes,      &EdgeCounters::io_write_bytes,
-    &EdgeCounters::io_read_ops,        &EdgeCounters::io_write_ops,
-    &EdgeCounters::storage_read_bytes, &EdgeCounters::storage_write_bytes,
-    &EdgeCounters::peak_bytes,         &EdgeCounters::children_peak_bytes};
+inline constexpr std::array kEdgeCounterFields{&EdgeCounters::cpu_time_ns,
+                                               &EdgeCounters::children_cpu_time_ns,
+                                               &EdgeCounters::io_read_bytes,
+                                               &EdgeCounters::io_write_bytes,
+                                               &EdgeCounters::io_read_ops,
+                                               &EdgeCounters::io_write_ops,
+                                               &EdgeCounters::storage_read_bytes,
+                                               &EdgeCounters::storage_write_bytes,
+                                               &EdgeCounters::peak_bytes,
+                                               &EdgeCounters::children_peak_bytes,
+                                               &EdgeCounters::voluntary_switches,
+                                               &EdgeCounters::involuntary_switches,
+                                               &EdgeCounters::children_voluntary_switches,
+                                               &EdgeCounters::children_involuntary_switches};
 
 inline constexpr std::int64_t kNoExecutionCount = -1;
 inline constexpr std::size_t kMostSourceBytes = 8U << 20;  // longer source is cut
@@ -161,6 +215,7 @@ struct End {
 };
 
 // Rows are not in here: Sample and Schema are what samples travel in.
-using Record = std::variant<Machine, Schema, Settings, Missing, CellBegin, CellEnd, Gap, End>;
+using Record = std::variant<Machine, Schema, Settings, Missing, CellBegin, CellEnd, Gap, End,
+                            Device, Consumers>;
 
 }  // namespace record

@@ -42,12 +42,16 @@ std::string counters_text(const EdgeCounters& counters) {
   return fmt::format(
       "cpu_time_ns={} children_cpu_time_ns={} io_read_bytes={} io_write_bytes={} io_read_ops={} "
       "io_write_ops={} storage_read_bytes={} storage_write_bytes={} peak_bytes={} "
-      "children_peak_bytes={}",
+      "children_peak_bytes={} voluntary_switches={} involuntary_switches={} "
+      "children_voluntary_switches={} children_involuntary_switches={}",
       value_text(counters.cpu_time_ns), value_text(counters.children_cpu_time_ns),
       value_text(counters.io_read_bytes), value_text(counters.io_write_bytes),
       value_text(counters.io_read_ops), value_text(counters.io_write_ops),
       value_text(counters.storage_read_bytes), value_text(counters.storage_write_bytes),
-      value_text(counters.peak_bytes), value_text(counters.children_peak_bytes));
+      value_text(counters.peak_bytes), value_text(counters.children_peak_bytes),
+      value_text(counters.voluntary_switches), value_text(counters.involuntary_switches),
+      value_text(counters.children_voluntary_switches),
+      value_text(counters.children_involuntary_switches));
 }
 
 struct Line {
@@ -55,12 +59,13 @@ struct Line {
     return fmt::format(
         "machine time_ns={} wall_offset_ns={} host={} boot_id={} kernel={} jumper={} label={} "
         "root_pid={} root_start_ticks={} sampler_pid={} uid={} cores_online={} memory_bytes={} "
-        "affinity={} process_source={} node_source={}",
+        "affinity={} process_source={} user_source={} job_source={} node_source={}",
         machine.time_ns, machine.wall_offset_ns, quoted(machine.host), quoted(machine.boot_id),
         quoted(machine.kernel_release), quoted(machine.jumper_version), quoted(machine.label),
         machine.root_pid, machine.root_start_ticks, machine.sampler_pid, machine.uid,
         machine.cores_online, machine.memory_bytes, fmt::join(machine.affinity, ","),
-        quoted(machine.process_source), quoted(machine.node_source));
+        quoted(machine.process_source), quoted(machine.user_source), quoted(machine.job_source),
+        quoted(machine.node_source));
   }
   std::string operator()(const Schema& schema) const {
     std::string line = fmt::format("schema columns={}", schema.columns.size());
@@ -71,7 +76,8 @@ struct Line {
     return line;
   }
   std::string operator()(const Settings& settings) const {
-    return fmt::format("settings time_ns={} rate_hz={}", settings.time_ns, settings.rate_hz);
+    return fmt::format("settings time_ns={} rate_hz={}{}", settings.time_ns, settings.rate_hz,
+                       settings.reason.empty() ? "" : " reason=" + quoted(settings.reason));
   }
   std::string operator()(const Missing& missing) const {
     return fmt::format("missing time_ns={} name={} state={} reason={}", missing.time_ns,
@@ -96,6 +102,23 @@ struct Line {
   }
   std::string operator()(const End& end) const {
     return fmt::format("end time_ns={} cause={}", end.time_ns, quoted(end_text(end)));
+  }
+  std::string operator()(const Device& device) const {
+    return fmt::format(
+        "device time_ns={} name={} kind={} model={} id={} index={} memory_bytes={} text={}",
+        device.time_ns, quoted(device.name), quoted(device.kind), quoted(device.model),
+        quoted(device.id), device.index, value_text(device.memory_bytes), quoted(device.text));
+  }
+  std::string operator()(const Consumers& consumers) const {
+    std::string line = fmt::format(
+        "consumers begin_ns={} end_ns={} others={} others_cpu_time_ns={}", consumers.begin_ns,
+        consumers.end_ns, consumers.others, consumers.others_cpu_time_ns);
+    for (const Consumer& one : consumers.list) {
+      line += fmt::format(" pid={} start_ticks={} name={} cpu_time_ns={} memory_bytes={}{}",
+                          one.pid, one.start_ticks, quoted(one.name), one.cpu_time_ns,
+                          value_text(one.memory_bytes), one.ended ? " ended" : "");
+    }
+    return line;
   }
 };
 

@@ -17,6 +17,7 @@ using record::ChunkKind;
 // A hostile file may hold any number of columns at two bytes each; no honest one has this many.
 constexpr std::size_t kMostSchemaBytes = 4U << 20;
 constexpr std::size_t kMostSchemaColumns = 1U << 20;
+constexpr std::size_t kMostDevices = 256;
 constexpr std::size_t kMostKeptValues = 1U << 20;
 
 bool is_rows(ChunkKind kind) noexcept {
@@ -145,7 +146,7 @@ void ChunkIndex::take(record::Schema record, const record::Chunk& chunk) {
 }
 
 void ChunkIndex::take(record::Settings record, const record::Chunk& /*chunk*/) {
-  settings.push_back(record);
+  settings.push_back(std::move(record));
 }
 
 void ChunkIndex::take(record::Missing record, const record::Chunk& /*chunk*/) {
@@ -157,6 +158,21 @@ void ChunkIndex::take(record::Gap record, const record::Chunk& /*chunk*/) {
 }
 
 void ChunkIndex::take(record::End record, const record::Chunk& /*chunk*/) { end = record; }
+
+// Said again by each sampler: the newest counts.
+void ChunkIndex::take(record::Device record, const record::Chunk& /*chunk*/) {
+  const auto same = [&](const record::Device& one) { return one.name == record.name; };
+  const auto known = std::ranges::find_if(devices, same);
+  if (known == devices.end()) {
+    if (devices.size() < kMostDevices) devices.push_back(std::move(record));
+  } else {
+    *known = std::move(record);
+  }
+}
+
+void ChunkIndex::take(record::Consumers record, const record::Chunk& /*chunk*/) {
+  consumers.push_back(std::move(record));
+}
 
 void ChunkIndex::take(record::CellBegin record, const record::Chunk& chunk) {
   const auto [place, is_new] = cell_places_.try_emplace(record.index, cells.size());

@@ -75,6 +75,8 @@ class ChunkIndex {
   std::vector<record::Settings> settings;
   std::vector<record::Missing> missing;
   std::vector<record::Gap> gaps;
+  std::vector<record::Device> devices;
+  std::vector<record::Consumers> consumers;
   std::vector<Cell> cells;
   std::optional<record::End> end;
   std::vector<record::Damage> damages;
@@ -104,6 +106,8 @@ class ChunkIndex {
   void take(record::CellEnd record, const record::Chunk& chunk);
   void take(record::Gap record, const record::Chunk& chunk);
   void take(record::End record, const record::Chunk& chunk);
+  void take(record::Device record, const record::Chunk& chunk);
+  void take(record::Consumers record, const record::Chunk& chunk);
 
   Checkpoint final_;
   std::vector<RowChunk> row_chunks_;

@@ -184,6 +184,14 @@ const std::vector<record::Missing>& Recording::missing() const noexcept {
   return state_->index.missing;
 }
 const std::vector<record::Gap>& Recording::gaps() const noexcept { return state_->index.gaps; }
+
+const std::vector<record::Device>& Recording::devices() const noexcept {
+  return state_->index.devices;
+}
+
+const std::vector<record::Consumers>& Recording::consumers() const noexcept {
+  return state_->index.consumers;
+}
 const std::vector<Cell>& Recording::cells() const noexcept { return state_->index.cells; }
 const std::optional<record::End>& Recording::end() const noexcept { return state_->index.end; }
 const std::vector<record::Damage>& Recording::damages() const noexcept {

@@ -60,6 +60,9 @@ class Recording {
   [[nodiscard]] const std::vector<record::Settings>& settings() const noexcept;
   [[nodiscard]] const std::vector<record::Missing>& missing() const noexcept;
   [[nodiscard]] const std::vector<record::Gap>& gaps() const noexcept;
+  [[nodiscard]] const std::vector<record::Device>& devices() const noexcept;
+  // In the order of the file; each is about the time between two edges of cells.
+  [[nodiscard]] const std::vector<record::Consumers>& consumers() const noexcept;
   [[nodiscard]] const std::vector<Cell>& cells() const noexcept;  // by index, ascending
   [[nodiscard]] const std::optional<record::End>& end() const noexcept;
   [[nodiscard]] const std::vector<record::Damage>& damages() const noexcept;

@@ -29,7 +29,11 @@ Json counters_json(const record::EdgeCounters& counters) {
           {"storage_read_bytes", value_json(counters.storage_read_bytes)},
           {"storage_write_bytes", value_json(counters.storage_write_bytes)},
           {"peak_bytes", value_json(counters.peak_bytes)},
-          {"children_peak_bytes", value_json(counters.children_peak_bytes)}};
+          {"children_peak_bytes", value_json(counters.children_peak_bytes)},
+          {"voluntary_switches", value_json(counters.voluntary_switches)},
+          {"involuntary_switches", value_json(counters.involuntary_switches)},
+          {"children_voluntary_switches", value_json(counters.children_voluntary_switches)},
+          {"children_involuntary_switches", value_json(counters.children_involuntary_switches)}};
 }
 
 Json execution_count_json(std::int64_t count) {
@@ -54,6 +58,8 @@ struct Objects {
             {"memory_bytes", machine.memory_bytes},
             {"affinity", machine.affinity},
             {"process_source", machine.process_source},
+            {"user_source", machine.user_source},
+            {"job_source", machine.job_source},
             {"node_source", machine.node_source}};
   }
   Json operator()(const record::Schema& schema) const {
@@ -65,7 +71,10 @@ struct Objects {
     return {{"kind", "schema"}, {"columns", columns}};
   }
   Json operator()(const record::Settings& settings) const {
-    return {{"kind", "settings"}, {"time_ns", settings.time_ns}, {"rate_hz", settings.rate_hz}};
+    return {{"kind", "settings"},
+            {"time_ns", settings.time_ns},
+            {"rate_hz", settings.rate_hz},
+            {"reason", settings.reason}};
   }
   Json operator()(const record::Missing& missing) const {
     return {{"kind", "missing"},
@@ -102,6 +111,30 @@ struct Objects {
   }
   Json operator()(const record::End& end) const {
     return {{"kind", "end"}, {"time_ns", end.time_ns}, {"cause", record::end_text(end)}};
+  }
+  Json operator()(const record::Device& device) const {
+    return {{"kind", "device"},      {"time_ns", device.time_ns},
+            {"name", device.name},   {"driver", device.kind},
+            {"model", device.model}, {"id", device.id},
+            {"index", device.index}, {"memory_bytes", value_json(device.memory_bytes)},
+            {"text", device.text}};
+  }
+  Json operator()(const record::Consumers& consumers) const {
+    Json list = Json::array();
+    for (const record::Consumer& one : consumers.list) {
+      list.push_back({{"pid", one.pid},
+                      {"start_ticks", one.start_ticks},
+                      {"name", one.name},
+                      {"cpu_time_ns", one.cpu_time_ns},
+                      {"memory_bytes", value_json(one.memory_bytes)},
+                      {"ended", one.ended}});
+    }
+    return {{"kind", "consumers"},
+            {"begin_ns", consumers.begin_ns},
+            {"end_ns", consumers.end_ns},
+            {"others", consumers.others},
+            {"others_cpu_time_ns", consumers.others_cpu_time_ns},
+            {"list", list}};
   }
 };
 

@@ -44,7 +44,7 @@ int print_samples(const SampleOptions& options) {
   what.process_level = options.loop.process_level && what.root_pid > 0;
   what.node_level = options.loop.node_level;
   probe::Sampler sampler(what);
-  const record::Schema schema{sampler.columns()};
+  record::Schema schema{sampler.columns()};
   record::Sample sample;
   sample.values.resize(schema.columns.size());
   Schedule schedule(options.loop.rate_hz, base::monotonic_ns());
@@ -56,6 +56,8 @@ int print_samples(const SampleOptions& options) {
       ::nanosleep(&wait, nullptr);
       sample.flags = schedule.advance(base::monotonic_ns()) ? record::kLateSample : 0;
     }
+    if (sampler.columns_changed()) schema.columns = sampler.columns();
+    sample.values.resize(schema.columns.size());
     sampler.tick(sample, base::monotonic_ns());
     const record::Rows rows = as_rows(sample);
     const std::string line =

@@ -78,7 +78,7 @@ class Loop {
       : options_(options),
         sampler_(sampler_options(options)),
         resume_(resume_point(recording_end_fd())),
-        queue_(queue_slots(sampler_.columns().size()), sampler_.columns().size()),
+        queue_(queue_slots(sampler_.most_columns()), sampler_.most_columns()),
         disk_(disk_options(), queue_),
         schedule_(options.rate_hz, base::monotonic_ns()) {}
 
@@ -118,7 +118,7 @@ class Loop {
     take_hello();
     push_machine();
     push(record::Schema{sampler_.columns()});
-    push(record::Settings{base::monotonic_ns(), options_.rate_hz});
+    push(record::Settings{base::monotonic_ns(), options_.rate_hz, {}});
     push_new_missing();
     if (resume_.last_row) {
       sampler_.seed(*resume_.last_row, resume_.schema.columns);
@@ -219,7 +219,7 @@ class Loop {
     } else if (auto* settings = std::get_if<record::Settings>(&mark)) {
       const std::int64_t now_ns = base::monotonic_ns();
       schedule_.set_rate(settings->rate_hz, now_ns);
-      push(record::Settings{now_ns, schedule_.rate_hz()});
+      push(record::Settings{now_ns, schedule_.rate_hz(), {}});
     }
   }
 
@@ -242,6 +242,7 @@ class Loop {
     const std::int64_t now_ns = base::monotonic_ns();
     note_hole(now_ns);
     last_sample_ns_ = now_ns;
+    if (sampler_.columns_changed()) push(record::Schema{sampler_.columns()});
     QueueItem* slot = waiting_.empty() ? queue_.free_slot() : nullptr;
     if (slot == nullptr) {
       if (dropped_since_ns_ == 0) dropped_since_ns_ = now_ns;
@@ -249,6 +250,7 @@ class Loop {
     }
     slot->record.reset();
     slot->sample.flags = flags;
+    slot->sample.values.resize(sampler_.columns().size());  // never more than it was made with
     sampler_.tick(slot->sample, now_ns);
     queue_.push();
   }

@@ -141,7 +141,7 @@ void Watch::set_rate(double rate_hz) {
   if (!is_live()) return;
   const std::lock_guard lock(mutex_);
   rate_hz_ = rate_hz;
-  if (sampler_runs_) send(record::Settings{base::monotonic_ns(), rate_hz});
+  if (sampler_runs_) send(record::Settings{base::monotonic_ns(), rate_hz, {}});
 }
 
 WatchState Watch::state() const {

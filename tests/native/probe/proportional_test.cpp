@@ -53,6 +53,34 @@ TEST(Proportional, DividesWhatIsSharedWithAChild) {
   EXPECT_NE(proportional.idle_list(), nullptr);
 }
 
+// What it shares is little and stays the same, however large it is when it is looked at.
+TEST(Proportional, ComparesSizesOfOneMomentWhileAProcessGrows) {
+  const Actor actor([](const Cue& cue) {
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS;
+    void* memory = ::mmap(nullptr, kShared, PROT_READ | PROT_WRITE, kFlags, -1, 0);
+    ::madvise(memory, kShared, MADV_NOHUGEPAGE);
+    cue.tell(0);
+    for (;;) {
+      for (std::size_t at = 0; at < kShared; at += 4096)
+        static_cast<volatile char*>(memory)[at] = 1;
+      ::madvise(memory, kShared, MADV_DONTNEED);
+    }
+  });
+  actor.heard();
+  const std::int64_t start_ticks = start_ticks_of(actor.pid());
+  Proportional proportional("/");
+  constexpr std::int64_t kMostSharedBytes = 16 << 20;  // program and libraries
+  for (int i = 0; i < 200; ++i) {
+    proportional.idle_list()->sizes.assign(
+        1, {actor.pid(), start_ticks, 0, 0, record::State::kNotYet});
+    const auto size = measure(proportional).sizes[0];
+    ASSERT_EQ(size.state, record::State::kMeasured);
+    EXPECT_GE(size.resident_bytes, size.proportional_bytes);
+    EXPECT_LE(size.resident_bytes - size.proportional_bytes, kMostSharedBytes);
+    proportional.done_with();
+  }
+}
+
 TEST(Proportional, CallsWhoHasEndedOrIsAnotherVanished) {
   Proportional proportional("/");
   proportional.idle_list()->sizes = {

@@ -58,13 +58,13 @@ TEST(Crc32c, KnowsTheVectorsOfTheRfc) {
 TEST(LogWriter, KeepsRecordsAndRowsInTheirOrder) {
   const base::File file = base::make_memfd("test");
   LogWriter writer(file.fd(), 0, 0);
-  EXPECT_TRUE(writer.append(Settings{1, 10}));
+  EXPECT_TRUE(writer.append(Settings{1, 10, {}}));
   for (std::int64_t time : {10, 20, 30, 40})
     EXPECT_TRUE(writer.append_row(sample_at(time, kValues)));
   EXPECT_EQ(contents(bytes_of(file)),
             (std::vector<std::string>{"settings time_ns=1 rate_hz=10", "plain 10", "plain 20",
                                       "plain 30", "plain 40"}));
-  EXPECT_TRUE(writer.append(Settings{2, 20}));
+  EXPECT_TRUE(writer.append(Settings{2, 20, {}}));
   EXPECT_EQ(contents(bytes_of(file)),
             (std::vector<std::string>{"settings time_ns=1 rate_hz=10", "sealed 10 20 30 40",
                                       "settings time_ns=2 rate_hz=20"}));
@@ -75,7 +75,7 @@ TEST(LogWriter, LeavesRowsPlainThatWouldNotGetShorter) {
   const base::File file = base::make_memfd("test");
   LogWriter writer(file.fd(), 0, 0);
   EXPECT_TRUE(writer.append_row(sample_at(10, {1})));
-  EXPECT_TRUE(writer.append(Settings{2, 20}));
+  EXPECT_TRUE(writer.append(Settings{2, 20, {}}));
   EXPECT_EQ(contents(bytes_of(file))[0], "plain 10");
 }
 
@@ -97,7 +97,7 @@ TEST(LogWriter, GoesOnElsewhereWithItsOpenRows) {
   const base::File full = base::make_memfd("full");
   const base::File memory = base::make_memfd("memory");
   LogWriter writer(full.fd(), 0, 0);
-  writer.append(Settings{1, 10});
+  writer.append(Settings{1, 10, {}});
   const std::size_t whole = writer.offset();
   writer.append_row(sample_at(10, kValues));
   EXPECT_TRUE(writer.move_to(memory.fd(), 0));

@@ -310,8 +310,8 @@ TEST(HostileFile, MayHoldAnyTimesAndValues) {
       recorder.add(cell_end(end, begin, counters, begin));
       recorder.add(gap(begin, end));
       recorder.add(gap(end, begin));
-      recorder.add(record::Settings{begin, 0.0});
-      recorder.add(record::Settings{end, 1e300});
+      recorder.add(record::Settings{begin, 0.0, {}});
+      recorder.add(record::Settings{end, 1e300, {}});
       ask_everything(recorder.open());
     }
   }

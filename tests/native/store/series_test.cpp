@@ -13,7 +13,7 @@ using namespace synthetic;
 class Series : public ::testing::Test {
  protected:
   Series() {
-    recorder_.add(record::Settings{10 * kSecond, 1.0});
+    recorder_.add(record::Settings{10 * kSecond, 1.0, {}});
     recorder_.add(gap(3 * kSecond, 4 * kSecond));
     recorder_.add(gap(3500 * kMs, 5 * kSecond));
     recorder_.add(gap(8 * kSecond, 9 * kSecond));

@@ -72,7 +72,7 @@ class Recorder {
     machine.process_source = "affinity";
     machine.node_source = "online cores";
     add(machine);
-    add(record::Settings{1, 10.0});
+    add(record::Settings{1, 10.0, {}});
     schema(std::move(columns));
     set({{"process.processes", 1},
          {"process.threads", 1},
