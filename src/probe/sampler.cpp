@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/clock.hpp"
+#include "probe/sources.hpp"
 
 namespace probe {
 namespace {
@@ -83,6 +84,41 @@ Sampler::Sampler(const SamplerOptions& options)
     auto columns = node_.columns();
     std::ranges::move(columns, std::back_inserter(columns_));
   }
+  own_columns_ = columns_.size();
+  sources_ = make_sources(options, missing_);
+  join_columns();
+}
+
+std::vector<Source*> Sampler::sources() const {
+  std::vector<Source*> sources;
+  for (const auto& source : sources_) sources.push_back(source.get());
+  return sources;
+}
+
+std::size_t Sampler::most_columns() const noexcept {
+  std::size_t most = own_columns_;
+  for (const auto& source : sources_) most += source->most_columns();
+  return most;
+}
+
+bool Sampler::columns_changed() noexcept {
+  bool changed = false;
+  for (const auto& source : sources_) changed = source->columns_changed() || changed;
+  if (!changed) return false;
+  try {
+    join_columns();
+  } catch (const std::exception&) {
+    return false;  // no memory: ticks go on without (tick() checks the number)
+  }
+  return true;
+}
+
+void Sampler::join_columns() {
+  std::vector<Column> columns(columns_.begin(),
+                              columns_.begin() + static_cast<std::ptrdiff_t>(own_columns_));
+  for (const auto& source : sources_)
+    std::ranges::copy(source->columns(), std::back_inserter(columns));
+  columns_ = std::move(columns);
 }
 
 void Sampler::tick(record::Sample& sample, std::int64_t now_ns) noexcept {
@@ -90,6 +126,8 @@ void Sampler::tick(record::Sample& sample, std::int64_t now_ns) noexcept {
   const std::int64_t begin_ns = base::monotonic_ns();
   const std::span<record::Value> values(sample.values);
   if (values.size() != columns_.size()) return;
+  const bool full = (sample.flags & record::kEdgeSample) != 0 || now_ns - full_ns_ >= kSecondNs;
+  if (full) full_ns_ = now_ns;
 
   grow_buffer();
   node_.read_cores(buffer_);
@@ -110,8 +148,14 @@ void Sampler::tick(record::Sample& sample, std::int64_t now_ns) noexcept {
       missing_.say("node.processes", State::kNotPermitted,
                    "/proc shows only some processes (hidepid)");
     }
-    node_.fill(values.last(values.size() - (options_.process_level ? kProcessColumns : 0)),
-               capacity_, processes, buffer_);
+    const std::size_t at = options_.process_level ? kProcessColumns : 0;
+    node_.fill(values.subspan(at, own_columns_ - at), capacity_, processes, buffer_);
+  }
+  std::size_t at = own_columns_;
+  for (const auto& source : sources_) {
+    const std::size_t count = source->columns().size();
+    source->read(values.subspan(at, count), Turn{now_ns, full, buffer_});
+    at += count;
   }
   sample.duration_ns = base::monotonic_ns() - begin_ns;
   sample.cpu_ns = base::clock_ns(CLOCK_PROCESS_CPUTIME_ID);

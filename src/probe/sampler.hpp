@@ -15,6 +15,7 @@
 #include "probe/node.hpp"
 #include "probe/processes.hpp"
 #include "probe/proportional.hpp"
+#include "probe/source.hpp"
 #include "record/records.hpp"
 
 namespace probe {
@@ -24,6 +25,8 @@ struct SamplerOptions {
   pid_t root_pid = 0;      // whose tree is level `process`
   pid_t excluded_pid = 0;  // the sampler itself: never part of the tree, nor are its children
   bool process_level = true;
+  bool user_level = true;
+  bool job_level = true;
   bool node_level = true;
   bool proportional = true;  // measure proportional sizes, on a thread of its own
 };
@@ -39,8 +42,14 @@ class Sampler {
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
-  // What the values of a sample mean; stays the same.
+  // What the values of a sample mean.
   [[nodiscard]] const std::vector<record::Column>& columns() const noexcept { return columns_; }
+  // True when columns() has grown since the last call (a device was found): asked before each
+  // tick, whose sample then has as many values. It never has more than most_columns().
+  bool columns_changed() noexcept;
+  [[nodiscard]] std::size_t most_columns() const noexcept;
+  // The sources beyond tree and node, in the order of their columns.
+  [[nodiscard]] std::vector<Source*> sources() const;
   // Grows: lower bounds, refusals; each name once.
   [[nodiscard]] const std::vector<record::Missing>& missing() const noexcept {
     return missing_.list();
@@ -52,7 +61,8 @@ class Sampler {
   bool capacity_changed() noexcept { return capacity_.changed(); }
 
   // Reads everything into `sample`, whose values have the size of columns(); `now_ns` = the time.
-  // Sets all but `flags`.
+  // Sets all but `flags`, by which it knows an edge: there everything is read, else what is seldom
+  // read once a second.
   void tick(record::Sample& sample, std::int64_t now_ns) noexcept;
 
   // A cell begins or ends: the next tick that may do so begins to measure proportional sizes, the
@@ -68,6 +78,7 @@ class Sampler {
   void fill_process(std::span<record::Value> values) noexcept;
   void take_sizes() noexcept;
   void start_measuring(std::int64_t now_ns) noexcept;
+  void join_columns();
 
   SamplerOptions options_;
   MissingList missing_;
@@ -75,7 +86,10 @@ class Sampler {
   Node node_;
   Processes processes_;
   std::unique_ptr<Proportional> proportional_;
+  std::vector<std::unique_ptr<Source>> sources_;
   std::vector<record::Column> columns_;
+  std::size_t own_columns_ = 0;  // of tree and node; those of the sources follow
+  std::int64_t full_ns_ = 0;     // when everything was read last
   std::vector<char> buffer_;
 
   // Of the last measurement of proportional sizes.
