@@ -1,5 +1,6 @@
 """The C++ core as Python sees it. Nothing here knows IPython; nothing blocks with the GIL held."""
 
+from collections.abc import Sequence
 from typing import final
 
 __version__: str
@@ -84,6 +85,9 @@ class Session:
 
     def close(self) -> None:
         """Ends the recording and the sampler (2 s at most). Idempotent."""
+
+def environment(prefixes: Sequence[str]) -> dict[str, str]:
+    """The variables of this process whose names begin with one of these; 1 us."""
 
 class Report:
     """A recording opened for reading."""

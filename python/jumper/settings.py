@@ -6,10 +6,11 @@ acts at once; a bad value there is told once, and the next layer counts.
 """
 
 import math
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
+
+from . import _native
 
 Value = float | int | str | None
 Layer = Literal["magic", "config", "file"]
@@ -145,8 +146,8 @@ SETTINGS = {setting.name: setting for setting in _settings()}
 class Settings:
     """The layers of one session, and what is still to be told about them."""
 
-    def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
-        self._environment = environment
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        self._given = environment  # None: this process's own
         self._layers: dict[Layer, dict[str, Value]] = {"magic": {}, "config": {}, "file": {}}
         self._warnings: list[str] = []
         self._said: set[str] = set()
@@ -195,10 +196,16 @@ class Settings:
         return warnings
 
     def _in_environment(self, setting: Setting) -> tuple[Value, str] | None:
+        if not setting.variables:
+            return None
+        # In C, at once: it is asked at every cell, and os.environ.get() raises for what is absent.
+        environment = _native.environment(PREFIXES) if self._given is None else self._given
+        if not environment:
+            return None
         found: list[tuple[Value, str]] = []
         for variable in setting.variables:
             for prefix in PREFIXES:
-                text = self._environment.get(prefix + variable.name)
+                text = environment.get(prefix + variable.name)
                 if not text:
                     continue
                 try:

@@ -8,6 +8,9 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 
@@ -40,6 +43,23 @@ void translate(const std::exception_ptr& pointer, void* /*payload*/) {
 nb::object text(const std::string& bytes) {
   return nb::steal(
       PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
+}
+
+// The process's environment, as putenv() and os.environ have it.
+nb::dict environment(const std::vector<std::string>& prefixes) {
+  nb::dict found;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view line(*entry);
+    const std::size_t equals = line.find('=');
+    const auto starts = [&](const std::string& prefix) { return line.starts_with(prefix); };
+    if (equals == std::string_view::npos || std::ranges::none_of(prefixes, starts)) continue;
+    const nb::object name =
+        nb::steal(PyUnicode_DecodeFSDefaultAndSize(line.data(), static_cast<Py_ssize_t>(equals)));
+    const nb::object value = nb::steal(PyUnicode_DecodeFSDefault(line.data() + equals + 1));
+    if (!name.is_valid() || !value.is_valid()) throw nb::python_error();
+    found[name] = value;
+  }
+  return found;
 }
 
 record::Outcome outcome_from(const std::string& word) {
@@ -216,6 +236,8 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
           "take_warnings", [](bind::Session& self) { return self.watch().take_warnings(); },
           Released())
       .def("close", [](bind::Session& self) { self.watch().close(); }, Released());
+
+  module.def("environment", &environment, "prefixes"_a);
 
   nb::class_<Report>(module, "Report")
       .def_static("open", &Report::open, "path"_a)

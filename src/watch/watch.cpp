@@ -97,6 +97,7 @@ std::int64_t Watch::begin(std::string_view source, std::optional<std::int64_t> e
   cell.source_bytes = static_cast<std::int64_t>(source.size());
   cell.execution_count = execution_count.value_or(record::kNoExecutionCount);
   const std::lock_guard lock(mutex_);
+  take_messages();
   const std::int64_t index = cell.index = next_index_++;
   cell.counters = edge_.read();
   cell.time_ns = base::monotonic_ns();
@@ -110,6 +111,7 @@ void Watch::end(std::int64_t index, record::Outcome outcome,
   record::CellEnd cell;
   cell.time_ns = base::monotonic_ns();
   const std::lock_guard lock(mutex_);
+  take_messages();
   cell.counters = edge_.read();
   cell.index = index;
   cell.outcome = outcome;
@@ -124,17 +126,26 @@ bool Watch::wait(std::int64_t index, std::int64_t timeout_ns) {
     return std::any_of(pending_.begin(), pending_.end(),
                        [&](const Pending& one) { return is_end_of(one.mark, index); });
   };
-  acknowledged_.wait_for(lock, std::chrono::nanoseconds(timeout_ns),
-                         [&] { return !sampler_runs_ || !is_pending(); });
-  return sampler_runs_ && !is_pending();
+  return wait_until(timeout_ns, lock, [&] { return !is_pending(); });
 }
 
 bool Watch::flush(std::int64_t timeout_ns) {
   if (!is_live()) return false;
   std::unique_lock lock(mutex_);
-  acknowledged_.wait_for(lock, std::chrono::nanoseconds(timeout_ns),
-                         [&] { return !sampler_runs_ || pending_.empty(); });
-  return sampler_runs_ && pending_.empty();
+  return wait_until(timeout_ns, lock, [&] { return pending_.empty(); });
+}
+
+bool Watch::wait_until(std::int64_t timeout_ns, std::unique_lock<std::mutex>& lock,
+                       const std::function<bool()>& is_done) {
+  take_messages();
+  if (sampler_runs_ && !is_done()) {
+    ++waiting_;
+    wake();
+    acknowledged_.wait_for(lock, std::chrono::nanoseconds(timeout_ns),
+                           [&] { return !sampler_runs_ || is_done(); });
+    --waiting_;
+  }
+  return sampler_runs_ && is_done();
 }
 
 void Watch::set_rate(double rate_hz) {
@@ -167,10 +178,11 @@ std::vector<std::string> Watch::take_warnings() {
   return std::exchange(warnings_, {});
 }
 
-std::vector<PendingCell> Watch::pending_cells() const {
+std::vector<PendingCell> Watch::pending_cells() {
   std::vector<PendingCell> cells;
   if (!is_owner()) return cells;
   const std::lock_guard lock(mutex_);
+  if (!closed_) take_messages();
   for (const Pending& one : pending_) {
     if (const auto* begin = std::get_if<record::CellBegin>(&one.mark)) {
       cells.push_back({*begin, std::nullopt});
@@ -427,8 +439,10 @@ void Watch::run() {
     const bool unsent = sampler_runs_ && std::any_of(pending_.begin(), pending_.end(),
                                                      [](const Pending& one) { return !one.sent; });
     const auto events = static_cast<short>(unsent ? POLLIN | POLLOUT : POLLIN);
+    // Without a pidfd (before Linux 5.3) it is the socket that tells of the sampler's end.
+    const bool listens = unsent || waiting_ > 0 || closing_ || !sampler_.pidfd.valid();
     std::array<pollfd, 3> entries{{{woken_.fd(), POLLIN, 0},
-                                   {sampler_runs_ ? socket_.fd() : -1, events, 0},
+                                   {sampler_runs_ && listens ? socket_.fd() : -1, events, 0},
                                    {sampler_runs_ ? sampler_.pidfd.fd() : -1, POLLIN, 0}}};
     // A poll that goes on keeps files open which the user's code has closed: look now and then.
     std::int64_t timeout_ms = kLookMs;
@@ -446,11 +460,7 @@ void Watch::run() {
       while (::recv(woken_.fd(), bytes.data(), bytes.size(), 0) > 0) {
       }
     }
-    // The entries may be older than what other threads did to the socket meanwhile.
-    if (sampler_runs_ && socket_.valid() && entries[1].fd == socket_.fd() &&
-        entries[1].revents != 0) {
-      take_messages();
-    }
+    take_messages();
     if (sampler_runs_ && sampler_.pidfd.valid() && base::has_ended(sampler_.pidfd.fd())) {
       take_messages();  // its last words
       sampler_ended();

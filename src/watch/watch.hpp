@@ -2,13 +2,16 @@
 // The kernel's side of watching: creates the recording, starts the sampler, marks cells, and goes
 // on whatever happens to the sampler. Any thread may call; in a forked child nothing does anything.
 //
-// Threads: the caller's, and one of ours (all signals blocked) that takes acknowledgements, notices
-// the sampler's end and starts another, and sends again what wasn't acknowledged.
+// Threads: the caller's, and one of ours (all signals blocked) that notices the sampler's end and
+// starts another, and sends again what wasn't acknowledged. Acknowledgements lie in the socket
+// until the next mark, a second at most, or until somebody waits for one: to wake our thread for
+// each would cost every cell more than the mark itself.
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -74,7 +77,7 @@ class Watch {
   // Sentences that the user must be told, each once.
   std::vector<std::string> take_warnings();
   // Marks that no sampler has acknowledged; also after close(), when nobody will any more.
-  [[nodiscard]] std::vector<PendingCell> pending_cells() const;
+  [[nodiscard]] std::vector<PendingCell> pending_cells();
 
   // Another number after the user's code has closed it; -1 when it can't be opened again.
   [[nodiscard]] int recording_fd();
@@ -110,6 +113,8 @@ class Watch {
   void look_at_descriptors();
   void make_wake();
   bool recording_is_ours();
+  bool wait_until(std::int64_t timeout_ns, std::unique_lock<std::mutex>& lock,
+                  const std::function<bool()>& is_done);
   void wake() const;
   void warn(std::string sentence);
 
@@ -125,6 +130,7 @@ class Watch {
   std::deque<Pending> pending_;
   std::int64_t next_index_ = 1;
   std::size_t pending_source_bytes_ = 0;
+  int waiting_ = 0;  // callers that wait for an acknowledgement
   double rate_hz_;
   base::File socket_;
   base::FileIdentity socket_identity_;
