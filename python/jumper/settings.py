@@ -17,7 +17,7 @@ Layer = Literal["magic", "config", "file"]
 
 PREFIXES = ("JUMPER_", "SCOREP_JUPYTER_", "scorep_jupyter_")  # the last two: the peers' spelling
 RATES_HZ = (0.1, 1000.0)
-LEVELS = ("process", "node", "all")
+LEVELS = ("process", "user", "job", "node", "all")
 SUMMARIES = ("auto", "always", "never")
 
 
@@ -125,8 +125,8 @@ def _settings() -> tuple[Setting, ...]:
             name="level",
             default="process",
             parse=_one_of(LEVELS),
-            allowed="process, node or all",
-            about="What a summary is about: the kernel with its children, the node, or both.",
+            allowed="process, user, job, node or all",
+            about="What a summary is about: the kernel with its children, its user, its job, the node.",
             choices=LEVELS,
         ),
         Setting(

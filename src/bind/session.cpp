@@ -21,8 +21,10 @@ std::vector<std::string> levels_of(const watch::WatchOptions& options) {
 
 std::string checked_level(const std::string& level) {
   if (level == "all") return "";
-  if (level == "process" || level == "node") return level;
-  throw std::invalid_argument("level '" + level + "' is not one of process, node, all");
+  for (const char* one : {"process", "user", "job", "node"}) {
+    if (level == one) return level;
+  }
+  throw std::invalid_argument("level '" + level + "' is not one of process, user, job, node, all");
 }
 
 Rendered render(const store::CellSummary& summary, const std::string& level) {

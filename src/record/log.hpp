@@ -45,6 +45,7 @@ enum class ChunkKind : std::uint8_t {
   kDevice = 11,
   kConsumers = 12,
 };
+inline constexpr ChunkKind kLastChunkKind = ChunkKind::kConsumers;  // larger: a newer writer's
 
 ChunkKind kind_of(const Record& record) noexcept;
 

@@ -25,7 +25,7 @@ bool is_rows(ChunkKind kind) noexcept {
 }
 
 bool is_known(ChunkKind kind) noexcept {
-  return kind >= ChunkKind::kMachine && kind <= ChunkKind::kEnd;
+  return kind >= ChunkKind::kMachine && kind <= record::kLastChunkKind;
 }
 
 void append_damage(std::vector<record::Damage>& list, record::Damage damage) {

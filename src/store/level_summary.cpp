@@ -22,6 +22,12 @@ constexpr std::array<Field, kCounters> kFields{nullptr,
                                                &LevelSummary::storage_read_bytes,
                                                &LevelSummary::storage_write_bytes};
 
+const std::string& source_of(const record::Machine& machine, std::string_view level) noexcept {
+  if (level == "process") return machine.process_source;
+  if (level == "user") return machine.user_source;
+  return level == "job" ? machine.job_source : machine.node_source;
+}
+
 class Builder {
  public:
   Builder(const LevelTrack& track, CellSpan span, const record::Machine* machine,
@@ -37,6 +43,13 @@ class Builder {
   }
 
   LevelSummary build() {
+    // A machine without jobs has no level `job`, and one sentence says so.
+    const bool may_be_absent = level_.name == "user" || level_.name == "job";
+    if (may_be_absent && !track_.any_known()) {
+      level_.why_absent = reasons_.why(level_.name, "", track_.last_total(kCpuTime));
+      summary_.unknown.emplace(level_.name, level_.why_absent);
+      return std::move(level_);
+    }
     capacity();
     cpu();
     for (std::size_t i = kIoReadBytes; i < kCounters; ++i) {
@@ -47,6 +60,7 @@ class Builder {
     memory();
     level_.processes_max = highest(track_.processes(), "processes");
     level_.threads_max = highest(track_.threads(), "threads");
+    switches();
     bounds();
     return std::move(level_);
   }
@@ -70,9 +84,7 @@ class Builder {
     if (memory <= 0 && machine_ != nullptr) memory = machine_->memory_bytes;
     if (memory > 0) level_.capacity_memory_bytes = memory;
     if (machine_ != nullptr) {
-      const std::string& source =
-          track_.is_process() ? machine_->process_source : machine_->node_source;
-      level_.capacity_source = source.substr(0, kMostSourceBytes);
+      level_.capacity_source = source_of(*machine_, level_.name).substr(0, kMostSourceBytes);
     }
     if (!level_.capacity_cores) {
       unknown("capacity", "capacity_millicores", record::unknown(record::State::kNotYet));
@@ -147,6 +159,37 @@ class Builder {
                                             : "not yet: there is no sample at ") +
                           (memory.begin ? "the end" : "the begin") + " of the cell");
     }
+  }
+
+  // Of the kernel's process with all its threads, and of the children it waited for.
+  void switches() {
+    if (!track_.is_process()) return;
+    add_switches("voluntary_switches", &record::EdgeCounters::voluntary_switches,
+                 &record::EdgeCounters::children_voluntary_switches);
+    add_switches("involuntary_switches", &record::EdgeCounters::involuntary_switches,
+                 &record::EdgeCounters::children_involuntary_switches);
+  }
+
+  void add_switches(const char* metric, record::Value record::EdgeCounters::* own,
+                    record::Value record::EdgeCounters::* children) {
+    MetricSummary& figures = level_.others[metric];
+    const auto sum = [&](const record::EdgeCounters* marks) {
+      if (marks == nullptr || !record::is_known(marks->*own) ||
+          !record::is_known(marks->*children)) {
+        return record::unknown(record::State::kNotYet);
+      }
+      std::int64_t both = 0;
+      return __builtin_add_overflow(marks->*own, marks->*children, &both)
+                 ? record::unknown(record::State::kNotYet)
+                 : both;
+    };
+    const record::Value from = sum(span_.begin.marks);
+    const record::Value to = sum(span_.end.marks);
+    if (!record::is_known(from) || !record::is_known(to)) {
+      return unknown_because(metric,
+                             "not yet: the kernel hasn't counted at both edges of the cell");
+    }
+    figures.gain = std::max<std::int64_t>(to - from, 0);
   }
 
   // On the same footing as the other figures: no upper bound among measured sizes.

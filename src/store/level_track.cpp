@@ -1,13 +1,20 @@
 #include "store/level_track.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace store {
 namespace {
 
 constexpr std::int64_t kLeastProcessNs = 50'000'000;
-constexpr std::int64_t kLeastNodeNs = 100'000'000;  // its CPU time counts in 10 ms steps
+constexpr std::int64_t kLeastNodeNs = 100'000'000;    // its CPU time counts in 10 ms steps
+constexpr std::int64_t kLeastUserNs = 2'000'000'000;  // looked at once a second
 constexpr double kMillicores = 1000;
+
+std::int64_t least_ns(std::string_view level) noexcept {
+  if (level == "user") return kLeastUserNs;
+  return level == "node" ? kLeastNodeNs : kLeastProcessNs;
+}
 
 }  // namespace
 
@@ -16,7 +23,7 @@ LevelTrack::LevelTrack(std::string_view name, const CellSpan& span, const GapTab
     : name_(name),
       span_(span),
       cores_(cores),
-      cpu_(gaps, is_process() ? kLeastProcessNs : kLeastNodeNs, slack_of(kCpuTime)),
+      cpu_(gaps, least_ns(name), slack_of(kCpuTime)),
       memory_(gaps),
       measured_memory_(gaps),
       processes_(gaps),
@@ -27,6 +34,8 @@ LevelTrack::LevelTrack(std::string_view name, const CellSpan& span, const GapTab
 
 void LevelTrack::add(const Frame& frame) {
   seen_ = true;
+  any_known_ = any_known_ || std::ranges::any_of(frame.total, record::is_known) ||
+               record::is_known(frame.gauge[kMemory]) || record::is_known(frame.gauge[kProcesses]);
   if (frame.time_ns <= span_.begin.time_ns) before_begin_ = frame;
   if (frame.time_ns <= span_.end.time_ns) before_end_ = frame;
   add_memory(frame);

@@ -31,6 +31,8 @@ class LevelTrack {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] bool is_process() const noexcept { return name_ == "process"; }
   [[nodiscard]] bool seen() const noexcept { return seen_; }
+  // A sample of the cell knows anything of it but its capacity.
+  [[nodiscard]] bool any_known() const noexcept { return any_known_; }
   // The frames at the edges; nullptr where there is none.
   [[nodiscard]] const Frame* begin() const noexcept { return begin_ ? &*begin_ : nullptr; }
   [[nodiscard]] const Frame* end() const noexcept { return end_ ? &*end_ : nullptr; }
@@ -72,6 +74,7 @@ class LevelTrack {
   const CellSpan& span_;
   double cores_;
   bool seen_ = false;
+  bool any_known_ = false;
   std::optional<Frame> begin_, end_, before_begin_, before_end_;
   Frame last_;  // the newest known totals
   std::array<std::int64_t, kCounters> fallen_{};

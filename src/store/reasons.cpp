@@ -56,7 +56,8 @@ std::string Reasons::why(std::string_view level, std::string_view metric,
                          record::Value seen) const {
   if (auto text = recorded(level, metric)) return *std::move(text);
   const record::State state = record::state_of(seen);
-  if (state == record::State::kNotSupported && level == "node" && metric.starts_with("io_")) {
+  if (state == record::State::kNotSupported && (level == "node" || level == "job") &&
+      metric.starts_with("io_")) {
     return sentence(state, "the system counts all I/O by process only");
   }
   if (state == record::State::kNotSupported) return sentence(state, "it is not recorded here");

@@ -1,7 +1,9 @@
 #include "store/summary.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <deque>
 #include <limits>
 
 #include "base/clock.hpp"
@@ -10,6 +12,7 @@
 #include "store/gap_table.hpp"
 #include "store/level_summary.hpp"
 #include "store/level_track.hpp"
+#include "store/other_metrics.hpp"
 #include "store/reasons.hpp"
 
 namespace store {
@@ -17,6 +20,7 @@ namespace {
 
 constexpr double kNsPerSecond = 1e9;
 constexpr std::size_t kMostGapTextBytes = 160;
+constexpr std::int64_t kMostOthers = 1LL << 40;
 
 double seconds(std::int64_t ns) noexcept { return static_cast<double>(ns) / kNsPerSecond; }
 
@@ -27,6 +31,8 @@ const record::Machine* machine_at(const Recording& recording, std::int64_t time_
   }
   return found;
 }
+
+constexpr std::array<std::string_view, 4> kLevels{"process", "user", "job", "node"};
 
 double cores_of(const record::Machine* machine, bool process) noexcept {
   if (machine == nullptr) return 0;
@@ -47,23 +53,27 @@ std::vector<GapSummary> gaps_in(const Recording& recording, const CellSpan& span
   return gaps;
 }
 
-// Feeds the rows of the cell to both tracks and counts the ticks.
+// Feeds the rows of the cell to the tracks and counts the ticks.
 class RowFeeder {
  public:
-  RowFeeder(const CellSpan& span, LevelTrack& process, LevelTrack& node)
-      : span_(span), process_(process), node_(node) {}
+  RowFeeder(const CellSpan& span, std::deque<LevelTrack>& tracks, OtherMetrics& others)
+      : span_(span), tracks_(tracks), others_(others) {}
 
   void add_before(const std::shared_ptr<const record::Schema>& schema, const record::Rows& rows,
                   std::size_t row) {
     look_up(schema);
-    if (process_columns_->present()) process_.add_before(process_columns_->frame(rows, row));
+    for (std::size_t i = 0; i < tracks_.size(); ++i) {
+      if (columns_[i].present()) tracks_[i].add_before(columns_[i].frame(rows, row));
+    }
   }
 
   void add(const std::shared_ptr<const record::Schema>& schema, const record::Rows& rows,
            std::size_t row) {
     look_up(schema);
-    if (process_columns_->present()) process_.add(process_columns_->frame(rows, row));
-    if (node_columns_->present()) node_.add(node_columns_->frame(rows, row));
+    for (std::size_t i = 0; i < tracks_.size(); ++i) {
+      if (columns_[i].present()) tracks_[i].add(columns_[i].frame(rows, row));
+    }
+    others_.add(schema, rows, row);
     const std::int64_t time_ns = rows.time_ns[row];
     const bool edge = (rows.flags[row] & record::kEdgeSample) != 0;
     if (!edge && time_ns >= span_.begin.time_ns && time_ns <= span_.end.time_ns) ++ticks_;
@@ -75,21 +85,54 @@ class RowFeeder {
   void look_up(const std::shared_ptr<const record::Schema>& schema) {
     if (schema == schema_) return;
     schema_ = schema;
-    process_columns_.emplace(*schema, process_.name());
-    node_columns_.emplace(*schema, node_.name());
+    columns_.clear();
+    for (const LevelTrack& track : tracks_) columns_.emplace_back(*schema, track.name());
   }
 
   const CellSpan& span_;
-  LevelTrack& process_;
-  LevelTrack& node_;
+  std::deque<LevelTrack>& tracks_;
+  OtherMetrics& others_;
   std::shared_ptr<const record::Schema> schema_;
-  std::optional<LevelColumns> process_columns_, node_columns_;
+  std::vector<LevelColumns> columns_;  // of each track
   std::int64_t ticks_ = 0;
 };
 
 // Whether a level without rows in the cell is one that this recording measures.
 bool is_recorded(const Recording& recording, std::string_view level) {
   return !recording.schemas().empty() && LevelColumns(*recording.schemas().back(), level).present();
+}
+
+bool comes_before(const record::Consumer& one, const record::Consumer& other) noexcept {
+  return one.cpu_time_ns > other.cpu_time_ns;
+}
+
+// A cell in which others ran has several parts: the same process may be in each.
+void add_consumers(const Recording& recording, const CellSpan& span, CellSummary& summary) {
+  for (const record::Consumers& part : recording.consumers()) {
+    if (part.begin_ns < span.begin.sample_ns || part.end_ns > span.end.sample_ns) continue;
+    summary.other_consumers += std::clamp<std::int64_t>(part.others, 0, kMostOthers);
+    summary.other_consumers_cpu_time_s += seconds(part.others_cpu_time_ns);
+    for (const record::Consumer& consumer : part.list) {
+      const auto known = std::ranges::find_if(summary.consumers, [&](const auto& one) {
+        return one.pid == consumer.pid && one.start_ticks == consumer.start_ticks;
+      });
+      if (known == summary.consumers.end()) {
+        summary.consumers.push_back(consumer);
+        continue;
+      }
+      const std::int64_t before_ns = known->cpu_time_ns;
+      *known = consumer;
+      if (__builtin_add_overflow(before_ns, consumer.cpu_time_ns, &known->cpu_time_ns)) {
+        known->cpu_time_ns = std::numeric_limits<std::int64_t>::max();
+      }
+    }
+  }
+  std::ranges::stable_sort(summary.consumers, comes_before);
+  while (summary.consumers.size() > record::kMostConsumers) {
+    ++summary.other_consumers;
+    summary.other_consumers_cpu_time_s += seconds(summary.consumers.back().cpu_time_ns);
+    summary.consumers.pop_back();
+  }
 }
 
 }  // namespace
@@ -112,9 +155,13 @@ CellSummary summarize(const Recording& recording, const Cell& cell) {
   const std::int64_t last_ns = std::max(span.end.time_ns, span.end.sample_ns);
   const GapTable gaps(recording, first_ns, last_ns);
   const record::Machine* machine = machine_at(recording, span.end.time_ns);
-  LevelTrack process("process", span, gaps, cores_of(machine, true));
-  LevelTrack node("node", span, gaps, cores_of(machine, false));
-  RowFeeder feeder(span, process, node);
+  std::deque<LevelTrack> tracks;
+  for (const auto level : kLevels) {
+    const bool limited = level == "process" || level == "job";
+    tracks.emplace_back(level, span, gaps, cores_of(machine, limited));
+  }
+  OtherMetrics others(gaps);
+  RowFeeder feeder(span, tracks, others);
   if (const std::int64_t before_ns = recording.sample_at_or_before(first_ns - 1); before_ns > 0) {
     recording.visit_rows(before_ns, before_ns,
                          [&](const auto& schema, const record::Rows& rows, std::size_t row) {
@@ -127,8 +174,7 @@ CellSummary summarize(const Recording& recording, const Cell& cell) {
                          feeder.add(schema, rows, row);
                          return true;
                        });
-  process.finish();
-  node.finish();
+  for (LevelTrack& track : tracks) track.finish();
   summary.ticks = feeder.ticks();
   if (!span.end.near) {
     const std::int64_t sample_ns = recording.sample_at_or_before(span.end.time_ns);
@@ -136,18 +182,21 @@ CellSummary summarize(const Recording& recording, const Cell& cell) {
   }
 
   // The kernel's own counters alone make a level `process` even without a sampler.
-  const bool no_rows = !process.seen() && !node.seen();
+  const bool no_rows =
+      std::ranges::none_of(tracks, [](const LevelTrack& track) { return track.seen(); });
   // What the sample at the end has found out is said just after it. (Hostile times: no overflow.)
   constexpr std::int64_t kLatestNs = std::numeric_limits<std::int64_t>::max() - kNearNs;
   const std::int64_t told_ns = std::max(span.end.time_ns, span.end.sample_ns);
   const Reasons reasons(recording, std::min(told_ns, kLatestNs) + kNearNs);
-  if (process.seen() ||
-      (no_rows && (recording.schemas().empty() || is_recorded(recording, process.name())))) {
-    add_level(process, span, machine, reasons, summary);
+  for (const LevelTrack& track : tracks) {
+    const bool without_sampler = track.is_process() && recording.schemas().empty();
+    if (track.seen() || (no_rows && (without_sampler || is_recorded(recording, track.name())))) {
+      add_level(track, span, machine, reasons, summary);
+    }
   }
-  if (node.seen() || (no_rows && is_recorded(recording, node.name()))) {
-    add_level(node, span, machine, reasons, summary);
-  }
+  others.put_into(summary, reasons);
+  summary.devices = recording.devices();
+  add_consumers(recording, span, summary);
   return summary;
 }
 

@@ -22,8 +22,17 @@ struct MemoryStatistics : Statistics {
   bool peak_lower_bound = false;  // it may have been higher between two samples
 };
 
+// A metric that not every level has. Unknown: nothing is set.
+struct MetricSummary {
+  record::Kind kind = record::Kind::kCounter;
+  std::optional<std::int64_t> gain;  // a counter's, in the cell
+  Statistics values;                 // a gauge's
+  std::optional<std::int64_t> last;
+};
+
 struct LevelSummary {
-  std::string name;  // "process", "node"
+  std::string name;        // "process", "user", "job", "node"
+  std::string why_absent;  // "not supported: …" when nothing of the level can be measured
   std::optional<double> capacity_cores;
   std::optional<std::int64_t> capacity_memory_bytes;
   std::string capacity_source;
@@ -33,6 +42,7 @@ struct LevelSummary {
   std::optional<std::int64_t> io_read_bytes, io_write_bytes, io_read_ops, io_write_ops;
   std::optional<std::int64_t> storage_read_bytes, storage_write_bytes;
   std::optional<std::int64_t> processes_max, threads_max;
+  std::map<std::string, MetricSummary> others;  // "swap_bytes", "gpu0.power_milliwatts"
 };
 
 struct GapSummary {
@@ -53,7 +63,12 @@ struct CellSummary {
   std::int64_t ticks = 0;    // regular samples; edge samples don't count
   std::optional<double> sample_age_s;  // how old the last sample was at the end, when it is old
   std::vector<GapSummary> gaps;
-  std::vector<LevelSummary> levels;            // process, node
+  std::vector<LevelSummary> levels;     // process, user, job, node
+  std::vector<record::Device> devices;  // that metrics are about
+  // Who used most of the CPU time of level `process`, largest first; empty when nothing tells.
+  std::vector<record::Consumer> consumers;
+  std::int64_t other_consumers = 0;
+  double other_consumers_cpu_time_s = 0;
   std::map<std::string, std::string> unknown;  // "<level>.<metric>" -> "not supported: …"
   // What is known but not exactly: "<level>.<metric>" -> "lower bound: …" or "incomplete: …";
   // "<level>" alone stands for its CPU and I/O figures together.

@@ -61,9 +61,9 @@ void add_report(CLI::App& program, Action& chosen) {
   CLI::App* verb = program.add_subcommand("report", "what each cell of a recording did");
   verb->add_option("FILE", options->path, "a recording (.jumper)")->required();
   verb->add_flag("--json", options->json, "one JSON object a cell and line (docs/formats.md)");
-  verb->add_option("--level", options->level, "process, node or all")
+  verb->add_option("--level", options->level, "process, user, job, node or all")
       ->transform(CLI::Transformer({{"all", ""}}))
-      ->check(CLI::IsMember({"process", "node", ""}))
+      ->check(CLI::IsMember({"process", "user", "job", "node", ""}))
       ->capture_default_str();
   verb->callback([options, &chosen] { chosen = [options] { return report(*options); }; });
 }

@@ -51,6 +51,56 @@ Json cell_object(const store::CellSummary& summary) {
   return cell;
 }
 
+// What is 0 all the time is left out: of some fifty metrics most are. Unknown ones are null.
+void put_others(const store::LevelSummary& level, Json& json) {
+  for (const auto& [name, figures] : level.others) {
+    const std::size_t dot = name.find('.');
+    const bool of_device = dot != std::string::npos;
+    Json value;
+    if (figures.gain) {
+      if (*figures.gain == 0) continue;
+      value = *figures.gain;
+    } else if (figures.values.max) {
+      if (*figures.values.max == 0 && !of_device) continue;
+      value = {{"mean", whole(figures.values.mean)},
+               {"max", whole(figures.values.max)},
+               {"min", whole(figures.values.min)}};
+    }
+    if (of_device) {
+      json["devices"][name.substr(0, dot)][name.substr(dot + 1)] = std::move(value);
+    } else {
+      json[name] = std::move(value);
+    }
+  }
+}
+
+Json devices_object(const std::vector<record::Device>& devices) {
+  Json json = Json::object();
+  for (const record::Device& device : devices) {
+    json[device.name] = {
+        {"driver", device.kind},
+        {"model", device.model},
+        {"id", device.id},
+        {"index", device.index},
+        {"memory_bytes",
+         record::is_known(device.memory_bytes) ? Json(device.memory_bytes) : Json(nullptr)}};
+    if (!device.text.empty()) json[device.name]["text"] = device.text;
+  }
+  return json;
+}
+
+Json consumers_array(const store::CellSummary& summary) {
+  Json json = Json::array();
+  for (const record::Consumer& one : summary.consumers) {
+    json.push_back({{"pid", one.pid},
+                    {"name", one.name},
+                    {"cpu_time_s", seconds(static_cast<double>(one.cpu_time_ns) / 1e9)},
+                    {"memory_bytes",
+                     record::is_known(one.memory_bytes) ? Json(one.memory_bytes) : Json(nullptr)}});
+  }
+  return json;
+}
+
 Json level_object(const store::LevelSummary& level) {
   Json json;
   json["capacity"] = {{"cores", optional_number(level.capacity_cores, percent)},
@@ -74,6 +124,7 @@ Json level_object(const store::LevelSummary& level) {
   json["storage_write_bytes"] = integer(level.storage_write_bytes);
   json["processes"] = {{"max", integer(level.processes_max)}};
   json["threads"] = {{"max", integer(level.threads_max)}};
+  put_others(level, json);
   return json;
 }
 
@@ -95,7 +146,13 @@ std::string summary_json(const store::CellSummary& summary) {
   }
   json["levels"] = Json::object();
   for (const store::LevelSummary& level : summary.levels) {
-    json["levels"][level.name] = level_object(level);
+    json["levels"][level.name] = level.why_absent.empty() ? level_object(level) : Json(nullptr);
+  }
+  if (!summary.devices.empty()) json["devices"] = devices_object(summary.devices);
+  if (summary.consumers.size() > 1) {
+    json["consumers"] = consumers_array(summary);
+    json["other_consumers"] = {{"processes", summary.other_consumers},
+                               {"cpu_time_s", seconds(summary.other_consumers_cpu_time_s)}};
   }
   json["unknown"] = summary.unknown;
   if (!summary.notes.empty()) json["notes"] = summary.notes;

@@ -7,6 +7,7 @@
 
 #include "record/text.hpp"
 #include "view/escape.hpp"
+#include "view/other_lines.hpp"
 #include "view/units.hpp"
 
 namespace view {
@@ -201,8 +202,12 @@ std::vector<SummaryLine> summary_lines(const CellSummary& summary, const std::st
     if (one.name != "process" || (level.empty() && summary.levels.size() > 1)) {
       lines.push_back({"", "level " + one.name, std::nullopt});
     }
-    const std::vector<SummaryLine> more = LevelLines(summary, one).lines();
-    lines.insert(lines.end(), more.begin(), more.end());
+    if (!one.why_absent.empty()) {
+      lines.push_back({one.name, one_line(one.why_absent, kMostReason), std::nullopt});
+      continue;
+    }
+    for (SummaryLine& line : LevelLines(summary, one).lines()) lines.push_back(std::move(line));
+    for (SummaryLine& line : other_lines(summary, one)) lines.push_back(std::move(line));
   }
   if (shown.empty()) {
     lines.push_back({"note",

@@ -1,0 +1,98 @@
+#include "store/other_metrics.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "store/frame.hpp"
+
+namespace store {
+namespace {
+
+constexpr std::size_t kMostMetrics = 1024;  // a hostile schema may name a million
+constexpr std::array<std::string_view, 2> kInner{"pss_bytes", "pss_time_ns"};
+
+// Shown by the figures that every level has, or only there to make them.
+bool is_elsewhere(std::string_view metric) noexcept {
+  const auto among = [&](const auto& names) {
+    return std::find(names.begin(), names.end(), metric) != names.end();
+  };
+  const bool of_core = metric.starts_with("core") && metric.ends_with(".cpu_time_ns");
+  return of_core || metric.starts_with("root_") || among(kCounterNames) || among(kGaugeNames) ||
+         among(kInner);
+}
+
+}  // namespace
+
+void OtherMetrics::add(const std::shared_ptr<const record::Schema>& schema,
+                       const record::Rows& rows, std::size_t row) {
+  if (schema != schema_) look_up(schema);
+  for (const Place& place : places_) {
+    if (place.column < rows.columns) {
+      add(*place.track, rows.time_ns[row], rows.at(place.column, row));
+    }
+  }
+}
+
+void OtherMetrics::look_up(const std::shared_ptr<const record::Schema>& schema) {
+  schema_ = schema;
+  places_.clear();
+  for (std::size_t column = 0; column < schema->columns.size(); ++column) {
+    const std::string_view name = schema->columns[column].name;
+    const std::size_t dot = name.find('.');
+    if (dot == std::string_view::npos || is_elsewhere(name.substr(dot + 1))) continue;
+    auto track = tracks_.find(name);
+    if (track == tracks_.end()) {
+      if (tracks_.size() >= kMostMetrics) continue;
+      track = tracks_.emplace(name, Track{schema->columns[column].kind, GaugeSeries(gaps_)}).first;
+    }
+    places_.push_back({column, &track->second});
+  }
+}
+
+void OtherMetrics::add(Track& track, std::int64_t time_ns, record::Value value) {
+  track.series.add(time_ns, value);
+  if (!record::is_known(value)) {
+    if (track.samples == 0) track.last = value;
+    return;
+  }
+  // A counter that fell began anew: what it had gained before stays.
+  if (track.samples > 0 && value > track.last) {
+    const std::int64_t room = std::numeric_limits<std::int64_t>::max() - track.gain;
+    track.gain += std::min(value - track.last, room);
+  }
+  track.last = value;
+  ++track.samples;
+}
+
+void OtherMetrics::put_into(CellSummary& summary, const Reasons& reasons) const {
+  for (LevelSummary& level : summary.levels) {
+    if (!level.why_absent.empty()) continue;
+    const std::string prefix = level.name + '.';
+    for (auto one = tracks_.lower_bound(prefix);
+         one != tracks_.end() && one->first.starts_with(prefix); ++one) {
+      const Track& track = one->second;
+      const std::string metric = one->first.substr(prefix.size());
+      MetricSummary& figures = level.others[metric];
+      figures.kind = track.kind;
+      const std::int64_t least = track.kind == record::Kind::kCounter ? 2 : 1;
+      if (track.samples < least) {
+        summary.unknown.emplace(one->first, reasons.why(level.name, metric, track.last));
+        continue;
+      }
+      figures.last = track.last;
+      if (track.kind == record::Kind::kCounter) {
+        figures.gain = track.gain;
+        if (auto bound = reasons.bound(level.name, metric)) {
+          summary.notes.emplace(one->first, *std::move(bound));
+        }
+        continue;
+      }
+      figures.values.mean = track.series.mean();
+      if (track.series.max()) figures.values.max = static_cast<double>(*track.series.max());
+      if (track.series.min()) figures.values.min = static_cast<double>(*track.series.min());
+    }
+  }
+}
+
+}  // namespace store
