@@ -102,6 +102,18 @@ bool is_recorded(const Recording& recording, std::string_view level) {
   return !recording.schemas().empty() && LevelColumns(*recording.schemas().back(), level).present();
 }
 
+// Of the settings in force while the cell ran, the last that weren't the user's.
+std::string rate_note_of(const Recording& recording, const CellSpan& span) {
+  std::string note;
+  for (const record::Settings& one : recording.settings()) {
+    if (one.time_ns > span.end.time_ns) break;
+    if (one.time_ns <= span.begin.time_ns || !one.reason.empty()) {
+      note = one.reason.substr(0, kMostGapTextBytes);
+    }
+  }
+  return note;
+}
+
 bool comes_before(const record::Consumer& one, const record::Consumer& other) noexcept {
   return one.cpu_time_ns > other.cpu_time_ns;
 }
@@ -149,6 +161,7 @@ CellSummary summarize(const Recording& recording, const Cell& cell) {
   summary.outcome_text = span.outcome_text;
   summary.running = span.running;
   summary.gaps = gaps_in(recording, span);
+  summary.rate_note = rate_note_of(recording, span);
 
   const std::int64_t first_ns =
       span.begin.near ? std::min(span.begin.time_ns, span.begin.sample_ns) : span.begin.time_ns;

@@ -62,6 +62,7 @@ struct CellSummary {
   bool running = false;      // no end yet, and the recording isn't over; up to the last sample
   std::int64_t ticks = 0;    // regular samples; edge samples don't count
   std::optional<double> sample_age_s;  // how old the last sample was at the end, when it is old
+  std::string rate_note;  // why samples were fewer, or held less, than asked for; "": they weren't
   std::vector<GapSummary> gaps;
   std::vector<LevelSummary> levels;     // process, user, job, node
   std::vector<record::Device> devices;  // that metrics are about

@@ -156,6 +156,7 @@ std::string summary_json(const store::CellSummary& summary) {
   }
   json["unknown"] = summary.unknown;
   if (!summary.notes.empty()) json["notes"] = summary.notes;
+  if (!summary.rate_note.empty()) json["rate_note"] = summary.rate_note;
   if (summary.sample_age_s) json["sample_age_s"] = seconds(*summary.sample_age_s);
   // Bytes that aren't UTF-8 become U+FFFD.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -169,6 +169,9 @@ void add_notes(const CellSummary& summary, const std::vector<std::string>& level
   for (std::size_t i = 0; i < std::min(texts.size(), kMostNotesShown); ++i) {
     lines.push_back({"note", texts[i], std::nullopt, true});
   }
+  if (!summary.rate_note.empty()) {
+    lines.push_back({"note", one_line(summary.rate_note, kMostReason), std::nullopt, true});
+  }
   if (summary.sample_age_s) {
     lines.push_back({"note",
                      fmt::format("the last sample is {} older than the end of the cell",

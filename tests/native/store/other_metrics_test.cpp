@@ -132,6 +132,19 @@ TEST_F(OtherMetricsTest, JoinThePartsOfACellInWhichAnotherRan) {
   EXPECT_DOUBLE_EQ(one.other_consumers_cpu_time_s, 0.002);
 }
 
+TEST_F(OtherMetricsTest, SayThatSamplesWereFewerThanAskedFor) {
+  const auto note_of = [](const std::vector<record::Record>& settings) {
+    return summary({}, {}, {}, {}, settings).rate_note;
+  };
+  const record::Settings before{2, 5, "a tick costs too much"};
+  EXPECT_EQ(note_of({before}), "a tick costs too much");
+  EXPECT_EQ(note_of({before, record::Settings{3, 10, ""}}), "");
+  EXPECT_EQ(
+      note_of({record::Settings{kStart + 1, 5, "slow"}, record::Settings{kStart + 2, 10, ""}}),
+      "slow");
+  EXPECT_EQ(note_of({record::Settings{kStart + 2 * kSecond, 5, "later"}}), "");
+}
+
 TEST_F(OtherMetricsTest, ManyConsumersBecomeOthers) {
   record::Consumers part{kStart, kStart + kSecond, 0, 0, {}};
   for (std::int64_t i = 1; i <= 14; ++i) part.list.push_back({i, 1, "p", i * kSecond, 1, false});
