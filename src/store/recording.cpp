@@ -229,8 +229,9 @@ std::int64_t Recording::wall_ns(std::int64_t time_ns) const noexcept {
   std::int64_t offset_ns = 0;
   if (!machines.empty()) {
     offset_ns = machines.front().wall_offset_ns;
+    // A clock that was set back leaves the labels where they were: they stay in order.
     for (const record::Machine& machine : machines) {
-      if (machine.time_ns <= time_ns) offset_ns = machine.wall_offset_ns;
+      if (machine.time_ns <= time_ns) offset_ns = std::max(offset_ns, machine.wall_offset_ns);
     }
   } else if (!state_->opened) {
     offset_ns = base::wall_offset_ns();  // this very machine, now

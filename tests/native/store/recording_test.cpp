@@ -239,16 +239,22 @@ TEST(Recording, FindsTheSamplesAroundATime) {
   EXPECT_EQ(recording.sample_at_or_after(41), 0);
 }
 
-TEST(Recording, TurnsTimesByTheNewestOffsetBeforeThem) {
+// The clock is set back by an hour, then forward by two: what comes later is labelled later.
+TEST(Recording, KeepsItsTimesInOrderWhateverTheWallClockDoes) {
   Recorder recorder;
-  record::Machine later;
-  later.time_ns = 1000;
-  later.wall_offset_ns = kWall - 3600 * kSecond;
-  recorder.add(later);
+  record::Machine machine;
+  machine.time_ns = 1000;
+  machine.wall_offset_ns = kWall - 3600 * kSecond;
+  recorder.add(machine);
+  machine.time_ns = 2000;
+  machine.wall_offset_ns = kWall + 3600 * kSecond;
+  recorder.add(machine);
   const Recording recording = recorder.open();
   EXPECT_EQ(recording.wall_ns(999), kWall + 999);
-  EXPECT_EQ(recording.wall_ns(1000), kWall + 1000 - 3600 * kSecond);
-  EXPECT_EQ(recording.machines().size(), 2U);
+  EXPECT_EQ(recording.wall_ns(1000), kWall + 1000);
+  EXPECT_EQ(recording.wall_ns(1999), kWall + 1999);
+  EXPECT_EQ(recording.wall_ns(2000), kWall + 2000 + 3600 * kSecond);
+  EXPECT_EQ(recording.machines().size(), 3U);
 }
 
 TEST(Recording, TakesOnlyWhatIsNewerAsARow) {
