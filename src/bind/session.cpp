@@ -13,6 +13,8 @@ namespace {
 std::vector<std::string> levels_of(const watch::WatchOptions& options) {
   std::vector<std::string> levels;
   if (options.process_level) levels.emplace_back("process");
+  levels.emplace_back("user");
+  levels.emplace_back("job");
   if (options.node_level) levels.emplace_back("node");
   return levels;
 }

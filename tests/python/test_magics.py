@@ -23,7 +23,7 @@ def table(run) -> dict[str, str]:
 def test_status_says_what_is_measured_and_where(shared_notebook, tmp_path):
     rows = table(shared_notebook.run("%jumper"))
     assert rows["rate"] == "10 Hz (default)"
-    assert rows["levels"] == "process, node"
+    assert rows["levels"] == "process, user, job, node"
     assert "B)" in rows["where"]
     assert int(rows["cells"]) >= 2
     assert rows["sampler"].startswith("process ")
