@@ -1,6 +1,10 @@
 """``%jumper VERB``: questions about the recording, and settings. ``_`` and ``Out`` stay alone."""
 
+import html
+import os
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Final
@@ -17,7 +21,7 @@ from IPython.core.magic import Magics, line_magic, magics_class
 
 from . import views
 from ._native import Error, Session
-from .session import find
+from .session import find, program
 from .settings import LEVELS, SETTINGS, Settings
 
 # What can be asked, with what stands after it and what it says.
@@ -27,9 +31,11 @@ VERBS: Final = {
     "summary": ("[CELL] [--level L]", "what a cell used; without CELL the last one"),
     "history": ("", "all cells that were measured"),
     "code": ("CELL", "a cell's text, as it was when it ran"),
+    "doctor": ("", "tries everything that measuring needs, says what would help"),
     "help": ("", "this list"),
 }
 CELLS: Final = "CELL: n is the latest run of In [n], #k entry k of the history, -1 the last cell."
+DOCTOR_S: Final = 60  # each of its checks has a limit of its own; all together 36 s
 CHANGEABLE: Final = tuple(name for name, setting in SETTINGS.items() if setting.choices)
 
 
@@ -49,6 +55,7 @@ class JumperMagics(Magics):
         %jumper summary [CELL] [--level L]  what a cell used; without CELL the last one
         %jumper history                     all cells that were measured
         %jumper code CELL                   a cell's text, as it was when it ran
+        %jumper doctor                      what works here, what doesn't, what would help
         %jumper help                        the same with all that can be set
 
         CELL: n is the latest run of In [n], #k entry k of the history, -1 the last cell.
@@ -128,6 +135,11 @@ class JumperMagics(Magics):
         index = find(self._session.cells(), arguments[0]).index
         self._publish(views.code(self._session.code(index)))
 
+    def _doctor(self, arguments: list[str]) -> None:
+        _refuse("doctor", arguments)
+        text = _examine(self._settings.directory)
+        self._publish({"text/plain": text, "text/html": f"<pre>{html.escape(text)}</pre>"})
+
     def _help(self, arguments: list[str]) -> None:
         _refuse("help", arguments)
         verbs = [
@@ -170,6 +182,34 @@ def completions(line: str) -> tuple[str, ...]:
     if verb == "summary":
         return LEVELS if words[-2:-1] == ["--level"] or "=" in words[-1] else ("--level",)
     return ()
+
+
+def _examine(directory: str | None) -> str:
+    """What the program says of this process, its Python and its folder. Can be interrupted."""
+    path = program()
+    if not path:
+        raise ValueError("the program `jumper` is missing: reinstall jumper-hpc")
+    command = [path, "doctor", "--pid", str(os.getpid())]
+    if sys.executable:
+        command += ["--python", sys.executable]
+    environment = {**os.environ, "JUMPER_DIR": directory} if directory else None
+    try:
+        done = subprocess.run(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=DOCTOR_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ValueError(f"cannot run {path}: {error}") from None
+    if not done.stdout:
+        said = done.stderr.strip() or f"it said nothing (status {done.returncode})"
+        raise ValueError(f"cannot run {path}: {said}")
+    return done.stdout.rstrip("\n")
 
 
 def _take_level(arguments: list[str]) -> tuple[str | None, list[str]]:

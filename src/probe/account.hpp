@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "probe/process_io.hpp"
+#include "probe/process_stat.hpp"
 #include "probe/scan.hpp"
 
 namespace probe {
@@ -59,25 +60,36 @@ inline constexpr std::int64_t kChildrenSlackNs = 2 * kTickNs;
 struct Amounts {
   std::int64_t cpu_ns = 0;
   IoCounts io{};
+  FaultCounts faults{};
 
   Amounts& operator+=(const Amounts& other) noexcept {
-    cpu_ns = bounded_sum(cpu_ns, other.cpu_ns);
-    for (std::size_t i = 0; i < io.size(); ++i) io[i] = bounded_sum(io[i], other.io[i]);
+    combine(other, [](std::int64_t a, std::int64_t b) {
+      return std::min(a + b, kMostNumber);  // a hostile tree must not overflow
+    });
     return *this;
   }
 
   // Each amount the larger of the two.
   void raise_to(const Amounts& other) noexcept {
-    cpu_ns = std::max(cpu_ns, other.cpu_ns);
-    for (std::size_t i = 0; i < io.size(); ++i) io[i] = std::max(io[i], other.io[i]);
+    combine(other, [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
+  }
+
+  // What is missing in each to the larger of the two.
+  [[nodiscard]] Amounts shortfall(const Amounts& other) const noexcept {
+    Amounts result = *this;
+    result.combine(other,
+                   [](std::int64_t a, std::int64_t b) { return std::max<std::int64_t>(b - a, 0); });
+    return result;
   }
 
   bool operator==(const Amounts&) const noexcept = default;
 
  private:
-  // A hostile tree must not overflow; a real one stays far below.
-  static std::int64_t bounded_sum(std::int64_t a, std::int64_t b) noexcept {
-    return std::min(a + b, kMostNumber);
+  template <typename Combine>
+  void combine(const Amounts& other, Combine two) noexcept {
+    cpu_ns = two(cpu_ns, other.cpu_ns);
+    for (std::size_t i = 0; i < io.size(); ++i) io[i] = two(io[i], other.io[i]);
+    for (std::size_t i = 0; i < faults.size(); ++i) faults[i] = two(faults[i], other.faults[i]);
   }
 };
 

@@ -1,5 +1,6 @@
 #pragma once
-// /proc/stat: what the cores were busy with since boot, and how many processes were ever started.
+// /proc/stat: what the cores were busy with since boot, how often they switched, and how many
+// processes were ever started.
 
 #include <cstdint>
 #include <optional>
@@ -13,6 +14,11 @@ namespace probe {
 struct Stat {
   std::int64_t busy_ticks = 0;        // of all cores, also of those that went offline
   std::optional<std::int64_t> forks;  // processes and threads started since boot
+  // unknown(kNotSupported) where the text doesn't have them.
+  record::Value steal_ticks = record::unknown(record::State::kNotSupported);
+  record::Value context_switches = record::unknown(record::State::kNotSupported);
+  record::Value threads_running =
+      record::unknown(record::State::kNotSupported);  // or waiting for a core
 };
 
 // Parses /proc/stat (proc(5); Documentation/filesystems/proc.rst, 1.7). A core's busy ticks go to
@@ -21,7 +27,9 @@ struct Stat {
 //
 //   cpu  5494 0 1934 106696 380 0 67 27 0 0
 //   cpu0 2122 0 815 54315 56 0 7 7 0 0
+//   ctxt 345100
 //   processes 5854
+//   procs_running 4
 //
 // The columns: user nice system idle iowait irq softirq steal guest guest_nice. Busy = user + nice
 // + system + irq + softirq + steal; guest times are in user and nice already.

@@ -6,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/file.hpp"
+#include "probe/job_group.hpp"
 #include "probe/sampler.hpp"
 
 namespace probe {
@@ -34,8 +35,12 @@ record::Machine Sampler::machine() const {
   machine.cores_online = static_cast<std::int64_t>(capacity_.online().size());
   machine.memory_bytes = capacity_.memory_bytes();
   machine.affinity = capacity_.affinity();
-  machine.process_source = "affinity of the kernel process; memory of the node";
-  machine.node_source = "online cores and memory of the node";
+  machine.process_source = capacity_.usable().source;
+  machine.user_source = "online cores and memory of the node";
+  machine.node_source = machine.user_source;
+  if (options_.job_level && !job_groups(capacity_.cgroups()).name.empty()) {
+    machine.job_source = machine.process_source;
+  }
   return machine;
 }
 

@@ -1,25 +1,28 @@
 #pragma once
-// The node: cores, memory, storage, threads, from four files that are kept open.
+// The node: cores, memory, storage, threads, from files that are kept open.
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "base/file.hpp"
 #include "probe/capacity.hpp"
+#include "probe/disks.hpp"
+#include "probe/kernel_file.hpp"
 #include "probe/missing.hpp"
+#include "probe/source.hpp"
+#include "probe/storage.hpp"
 #include "record/records.hpp"
 
 namespace probe {
 
 class Node {
  public:
-  // Opens /proc/stat, and when `all` also meminfo, vmstat and loadavg below `root`. What isn't
-  // there or can't be read is said in `missing` and stays unknown.
+  // Opens /proc/stat, and when `all` also meminfo, loadavg, diskstats and vmstat below `root`. What
+  // isn't there or can't be read is said in `missing` and stays unknown.
   Node(const std::string& root, bool all, MissingList& missing);
 
   // The columns of level `node`, in the order of fill(). One for each core that was online when
@@ -31,30 +34,25 @@ class Node {
   // Processes and threads started since boot; nullopt when it can't be read.
   [[nodiscard]] std::optional<std::int64_t> forks() const noexcept { return forks_; }
 
-  // Reads the rest and fills `values` (as many as columns()). `processes`: as listed.
+  // Reads the rest and fills `values` (as many as columns()). `processes`: as listed. What is in
+  // vmstat alone (faults, swapping; reading it costs 40 us) is read on full turns only, and
+  // repeated between.
   void fill(std::span<record::Value> values, const Capacity& capacity, record::Value processes,
-            std::span<char> buffer) noexcept;
+            const Turn& turn) noexcept;
 
   // How large a buffer the texts need now, with room to grow.
   [[nodiscard]] std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
 
  private:
-  // A counter never falls: a smaller value repeats the one before. (Idle cores' counters are read
-  // without a lock, and a core that comes back may begin anew.)
-  static record::Value never_falling(record::Value& before, record::Value now) noexcept;
+  void measure_stat(std::vector<char>& buffer);
+  void read_vmstat(std::span<char> buffer) noexcept;
+  [[nodiscard]] std::array<record::Value, kDiskCounts> read_storage(const Turn& turn) noexcept;
 
-  // A file, and what its values are when it can't be read.
-  struct Source {
-    base::File file;
-    record::State state = record::State::kNotSupported;
-  };
-  static Source open(const std::string& root, const char* name, MissingList& missing,
-                     std::initializer_list<std::string_view> metrics);
-
-  Source stat_;
-  Source memory_;
-  Source vmstat_;
-  Source load_;
+  KernelFile stat_;
+  KernelFile memory_;
+  KernelFile load_;
+  KernelFile vmstat_;
+  std::optional<Disks> disks_;  // not when there is no list of disks: then vmstat tells
   std::size_t buffer_bytes_ = 0;
   std::optional<std::int64_t> forks_;
   std::vector<std::size_t> cores_;         // numbers, ascending
@@ -62,9 +60,13 @@ class Node {
   std::int64_t base_ticks_ = 0;
   record::Value busy_ticks_ = record::unknown(record::State::kNotYet);
   record::Value busy_before_ = record::unknown(record::State::kNotYet);
+  record::Value steal_ticks_ = record::unknown(record::State::kNotYet);
+  record::Value steal_before_ = record::unknown(record::State::kNotYet);
+  record::Value switches_ = record::unknown(record::State::kNotYet);
+  record::Value switches_before_ = record::unknown(record::State::kNotYet);
+  record::Value running_ = record::unknown(record::State::kNotYet);
   std::vector<record::Value> cores_before_;
-  record::Value read_before_ = record::unknown(record::State::kNotYet);
-  record::Value write_before_ = record::unknown(record::State::kNotYet);
+  Vmstat faults_;  // the last ones
 };
 
 }  // namespace probe

@@ -18,6 +18,11 @@ std::int64_t page_bytes() noexcept {
   return bytes;
 }
 
+// While a process is taken away it shows parent 0: pid_alive() in do_task_stat(), fs/proc/array.c.
+pid_t parent_of(const ProcessStat& stat, pid_t before) noexcept {
+  return stat.parent > 0 ? stat.parent : before;
+}
+
 }  // namespace
 
 std::optional<Process> Process::open(pid_t pid, const Reading& reading) {
@@ -43,24 +48,39 @@ std::optional<ProcessStat> Process::read_stat(const Reading& reading, Access& ac
   return stat;
 }
 
+bool Process::is_recent(const Reading& reading) const noexcept {
+  constexpr std::int64_t kShares = 16;
+  const std::int64_t more_ns = pid_ % kShares * (reading.recheck_spread_ns / kShares);
+  return reading.now_ns - read_ns_ < reading.recheck_ns + more_ns;
+}
+
 bool Process::read(const Reading& reading) noexcept {
   // The clock first: when stat can be read after it, the number was still this process's.
   const std::int64_t clock = reading.use_clocks ? base::process_cpu_time_ns(pid_) : -1;
-  const bool recent = reading.now_ns - read_ns_ < kSecondNs;
   children_ns_before_ = stat_.children_ns;
   cpu.begin_tick();
   for (auto& counter : io) counter.begin_tick();
-  if (clock >= 0 && clock == clock_ns_ && recent) return true;
+  for (auto& counter : faults) counter.begin_tick();
+  const bool idle = clock >= 0 && clock == clock_ns_;
+  if (idle && is_recent(reading)) return true;
   Access access{};
   const auto stat = read_stat(reading, access);
   if (!stat) return access != Access::kGone;
+  const ProcessStat before = stat_;
   stat_ = *stat;
+  if (zombie()) stat_.resident_pages = before.resident_pages;
+  stat_.parent = parent_of(*stat, before.parent);
   start_ticks_ = stat->start_ticks;
   own_ns_ = std::max(own_ns_, clock >= 0 ? clock : stat->own_ns);
   cpu.see(stat->children_ns);
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    own_faults_[i] = std::max(own_faults_[i], stat->own_faults[i]);
+    faults[i].see(stat->children_faults[i]);
+  }
   clock_ns_ = clock;
   read_ns_ = reading.now_ns;
-  if (!zombie()) update_io(reading);  // a zombie's is refused to everybody: the last one stays
+  // A zombie's is refused to everybody: the last one stays.
+  if (!zombie() && !(idle && io_state_ == Io::kRead)) update_io(reading);
   return true;
 }
 
@@ -69,7 +89,7 @@ bool Process::update_parent(const Reading& reading) noexcept {
   const auto stat = read_stat(reading, access);
   if (!stat) return access != Access::kGone;
   // Nothing else: its counters may by now hold those of children that were read before.
-  stat_.parent = stat->parent;
+  stat_.parent = parent_of(*stat, stat_.parent);
   return true;
 }
 
@@ -94,11 +114,9 @@ void Process::update_io(const Reading& reading) noexcept {
   io_retry_ns_ = reading.now_ns + kSecondNs;
 }
 
-std::optional<std::int64_t> Process::read_children_ns(const Reading& reading) noexcept {
+std::optional<ProcessStat> Process::read_stat(const Reading& reading) noexcept {
   Access access{};
-  const auto stat = read_stat(reading, access);
-  if (!stat) return std::nullopt;
-  return stat->children_ns;
+  return read_stat(reading, access);
 }
 
 std::optional<IoCounts> Process::read_io(const Reading& reading) noexcept {
@@ -116,19 +134,30 @@ bool Process::read_ignores_children(const Reading& reading) const noexcept {
 }
 
 Amounts Process::waited() const noexcept {
-  Amounts amounts{own_ns_ + cpu.waited, {}};
+  Amounts amounts;
+  amounts.cpu_ns = own_ns_ + cpu.waited;
   for (std::size_t i = 0; i < io.size(); ++i) amounts.io[i] = io[i].waited;
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    amounts.faults[i] = own_faults_[i] + faults[i].waited;
+  }
   return amounts;
 }
 
 Amounts Process::lost() const noexcept {
-  Amounts amounts{cpu.lost, {}};
+  Amounts amounts;
+  amounts.cpu_ns = cpu.lost;
   for (std::size_t i = 0; i < io.size(); ++i) amounts.io[i] = io[i].lost;
+  for (std::size_t i = 0; i < faults.size(); ++i) amounts.faults[i] = faults[i].lost;
   return amounts;
 }
 
 std::int64_t Process::resident_bytes() const noexcept {
   return stat_.resident_pages * page_bytes();
+}
+
+std::int64_t Process::memory_bytes() const noexcept {
+  const std::int64_t bytes = resident_bytes();
+  return measured ? bytes - std::clamp<std::int64_t>(sharing_bytes, 0, bytes) : bytes;
 }
 
 }  // namespace probe

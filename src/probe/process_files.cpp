@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -33,6 +34,15 @@ Text read_open(int fd, std::span<char> buffer) noexcept {
   return {Access::kRead, text};
 }
 
+bool has_our_numbers(std::string_view root) {
+  if (root != "/") return false;
+  std::array<char, 32> target{};
+  const ssize_t size = ::readlink("/proc/self", target.data(), target.size());
+  if (size <= 0) return false;
+  return std::string_view(target.data(), static_cast<std::size_t>(size)) ==
+         std::to_string(::getpid());
+}
+
 int keep_below() noexcept {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
@@ -42,10 +52,11 @@ int keep_below() noexcept {
 
 }  // namespace
 
-ProcDirectory::ProcDirectory(std::string_view root)
+ProcDirectory::ProcDirectory(std::string_view root, bool keep)
     : directory_(
           base::File::try_open((std::string(root) + "/proc").c_str(), O_RDONLY | O_DIRECTORY)),
-      keep_below_(keep_below()) {}
+      has_our_numbers_(::probe::has_our_numbers(root)),
+      keep_below_(keep ? keep_below() : 0) {}
 
 ProcPath::ProcPath(pid_t pid, std::string_view name) noexcept {
   add(pid);

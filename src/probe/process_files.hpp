@@ -16,15 +16,19 @@ namespace probe {
 class ProcDirectory {
  public:
   // `root`/proc. valid() is false when it can't be opened. The descriptor limit is taken now.
-  explicit ProcDirectory(std::string_view root);
+  // `keep`: files below it may be kept open.
+  explicit ProcDirectory(std::string_view root, bool keep = true);
 
   [[nodiscard]] bool valid() const noexcept { return directory_.valid(); }
   [[nodiscard]] int fd() const noexcept { return directory_.fd(); }
+  // True for this machine's /proc of our own pid namespace, by whose numbers CPU clocks go.
+  [[nodiscard]] bool has_our_numbers() const noexcept { return has_our_numbers_; }
   // True for numbers low enough to leave some for files that are opened and closed.
   [[nodiscard]] bool may_keep(int fd) const noexcept { return fd < keep_below_; }
 
  private:
   base::File directory_;
+  bool has_our_numbers_;
   int keep_below_;
 };
 

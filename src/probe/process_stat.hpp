@@ -3,18 +3,40 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 namespace probe {
 
+// Page faults: all of them, and those that waited for a device.
+enum FaultField : std::uint8_t { kPageFaults, kMajorPageFaults, kFaultFields };
+using FaultCounts = std::array<std::int64_t, kFaultFields>;
+
+// What a process calls itself (comm): 15 bytes of anything, longer ones are cut.
+class ProcessName {
+ public:
+  ProcessName() noexcept = default;
+  explicit ProcessName(std::string_view bytes) noexcept
+      : size_(static_cast<std::uint8_t>(bytes.copy(bytes_.data(), bytes_.size()))) {}
+  [[nodiscard]] std::string_view text() const noexcept { return {bytes_.data(), size_}; }
+
+ private:
+  std::array<char, 15> bytes_{};
+  std::uint8_t size_ = 0;
+};
+
 struct ProcessStat {
+  ProcessName name;
   char state = '?';
+  bool kernel_thread = false;
   pid_t parent = 0;
   pid_t session = 0;             // 0: of another pid namespace, or it is just ending
   std::int64_t own_ns = 0;       // CPU time of its threads, in steps of 10 ms
   std::int64_t children_ns = 0;  // of the children it has waited for: two fields, each cut to 10 ms
+  FaultCounts own_faults{};      // of its threads
+  FaultCounts children_faults{};  // of the children it has waited for
   std::int64_t threads = 0;
   std::int64_t start_ticks = 0;  // since boot: with the number, its identity
   std::int64_t resident_pages = 0;
@@ -25,7 +47,7 @@ struct ProcessStat {
   }
 };
 
-// Parses /proc/PID/stat (proc(5), fields 3 to 24). The name in brackets may hold anything, also
+// Parses /proc/PID/stat (proc(5), fields 2 to 24). The name in brackets may hold anything, also
 // brackets, blanks and line ends, so the fields begin behind the last ')'. nullopt when a field
 // that is needed is missing or isn't a number.
 //
@@ -36,6 +58,11 @@ std::optional<ProcessStat> parse_pid_stat(std::string_view text) noexcept;
 //
 //   SigIgn:	0000000000001000
 std::optional<std::uint64_t> parse_status_sigign(std::string_view text) noexcept;
+
+// The real user, from /proc/PID/status (real, effective, saved, file system).
+//
+//   Uid:	1000	1000	1000	1000
+std::optional<uid_t> parse_status_uid(std::string_view text) noexcept;
 
 // The largest resident size so far, in bytes, from /proc/PID/status; none for a zombie.
 //

@@ -1,7 +1,5 @@
 #include "probe/processes.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -25,15 +23,9 @@ constexpr std::array<std::string_view, kIoFields> kIoNames{
     "process.io_read_bytes", "process.io_write_bytes",     "process.io_read_ops",
     "process.io_write_ops",  "process.storage_read_bytes", "process.storage_write_bytes"};
 
-// CPU clocks go by the numbers of our own pid namespace; a /proc of another one shows others.
-bool is_own_proc(const std::string& root) {
-  if (root != "/") return false;
-  std::array<char, 32> target{};
-  const ssize_t size = ::readlink("/proc/self", target.data(), target.size());
-  if (size <= 0) return false;
-  return std::string_view(target.data(), static_cast<std::size_t>(size)) ==
-         std::to_string(::getpid());
-}
+constexpr std::size_t kMostHidden = 16;  // are remembered
+
+bool is_there(pid_t pid) noexcept { return ::kill(pid, 0) == 0 || errno == EPERM; }
 
 }  // namespace
 
@@ -43,18 +35,22 @@ Processes::Processes(const std::string& root, pid_t root_pid, pid_t excluded_pid
       root_pid_(root_pid),
       excluded_pid_(excluded_pid),
       missing_(&missing),
-      use_clocks_(is_own_proc(root)),
-      listing_(proc_) {
+      listing_(proc_),
+      family_(root_pid),
+      hidden_note_(missing, {"process"}, record::State::kNotPermitted,
+                   "a process of the tree can't be read"),
+      io_note_(missing, {"process.io", "process.storage"}, record::State::kNotPermitted,
+               "the I/O of a process of the tree isn't counted: not permitted") {
   if (root_pid_ <= 0) return;
   std::vector<char> buffer(1 << 16);
-  const Reading reading{&proc_, buffer, use_clocks_, base::monotonic_ns()};
+  const Reading reading{&proc_, buffer, proc_.has_our_numbers(), base::monotonic_ns()};
   if (proc_.valid()) adopt(root_pid_, reading);
-  if (list_.empty()) {
+  if (list().empty()) {
     throw base::Error("cannot watch process", std::to_string(root_pid_),
                       "there is no such process, or it can't be seen");
   }
-  root_start_ticks_ = list_.front().start_ticks();
-  root_leads_session_ = list_.front().session() == root_pid_;
+  root_start_ticks_ = list().front().start_ticks();
+  root_leads_session_ = list().front().session() == root_pid_;
   look_at_children(reading);
   do {
     adopted_ = 0;
@@ -62,12 +58,9 @@ Processes::Processes(const std::string& root, pid_t root_pid, pid_t excluded_pid
     look_at_listing(reading);
   } while (adopted_ >= kMostAdopted);
   unfinished_ = false;
-  add_up();
-}
-
-Process* Processes::find(pid_t pid) noexcept {
-  const auto place = places_.find(pid);
-  return place == places_.end() ? nullptr : &list_[place->second];
+  look_at_hidden(reading.now_ns);
+  add_up(reading.now_ns);
+  consumers_.begin(list(), total_.cpu_ns, reading.now_ns);
 }
 
 Process* Processes::root() noexcept {
@@ -75,50 +68,55 @@ Process* Processes::root() noexcept {
   return root != nullptr && root->start_ticks() == root_start_ticks_ ? root : nullptr;
 }
 
-void Processes::tick(std::optional<std::int64_t> forks, std::int64_t now_ns,
-                     std::span<char> buffer) noexcept {
-  const Reading reading{&proc_, buffer, use_clocks_, now_ns};
-  read_all(reading);
-  settle_ended(reading);
+void Processes::tick(std::optional<std::int64_t> forks, std::int64_t now_ns, std::span<char> buffer,
+                     bool list_all) noexcept {
+  const Reading reading{&proc_, buffer, proc_.has_our_numbers(), now_ns};
+  family_.read_all(reading);
+  family_.settle_ended(reading);
+  if (!family_.loss().empty()) {
+    missing_->say_again("process", record::State::kMeasured, family_.loss(), now_ns);
+  }
+  for (const auto& process : list()) {
+    if (process.ended) consumers_.note_ended(process);
+  }
+  family_.remove_ended();
   try {
-    look(forks, reading);
+    look(forks, reading, list_all);
   } catch (const std::exception&) {
     unfinished_ = true;  // no memory for new processes: the next tick looks again
   }
-  add_up();
+  look_at_hidden(now_ns);
+  add_up(now_ns);
 }
 
-// Parents before children: a child that is waited for in between is then missed in its parent
-// (and counted at the next tick) and not counted twice.
-void Processes::read_all(const Reading& reading) noexcept {
-  deaths_ = false;
-  for (auto& process : list_) {
-    process.ended = !process.read(reading);
-    deaths_ |= process.ended || process.zombie() != process.was_zombie;
-  }
-}
-
-void Processes::look(std::optional<std::int64_t> forks, const Reading& reading) {
-  const bool all = reading.now_ns - listed_ns_ >= kSecondNs;
-  if (!all && !unfinished_ && forks && forks == forks_) return;
+void Processes::look(std::optional<std::int64_t> forks, const Reading& reading, bool list_all) {
+  const bool moved = !forks || forks != forks_;
+  const bool all =
+      reading.now_ns - listed_ns_ >= kSecondNs || (list_all && (!forks || forks != listed_forks_));
+  if (!all && !unfinished_ && !moved) return;
   forks_ = forks;
   adopted_ = 0;
-  if (all || unfinished_ || !look_at_children(reading)) look_at_listing(reading);
+  // Children's files also show those that are hidden.
+  const bool looked = moved && look_at_children(reading);
+  if (all || unfinished_ || !looked) {
+    listed_forks_ = forks;
+    look_at_listing(reading);
+  }
   unfinished_ = adopted_ >= kMostAdopted;
 }
 
 // False when it can't be done so, or not as cheaply as by a listing.
 bool Processes::look_at_children(const Reading& reading) {
   std::int64_t threads = 0;
-  for (const auto& process : list_) threads += process.threads();
-  if (list_.size() > kSmallTree || threads > kSmallTreeThreads) {
-    for (auto& process : list_) process.children.close();
+  for (const auto& process : list()) threads += process.threads();
+  if (list().size() > kSmallTree || threads > kSmallTreeThreads) {
+    for (auto& process : list()) process.children.close();
     return false;
   }
-  for (std::size_t i = 0; i < list_.size(); ++i) {  // it grows meanwhile
-    if (list_[i].zombie()) continue;
+  for (std::size_t i = 0; i < list().size(); ++i) {  // it grows meanwhile
+    Process& process = list()[i];
+    if (process.zombie()) continue;
     found_.clear();
-    Process& process = list_[i];
     if (!process.children.read(proc_, process.pid(), process.threads(), reading.buffer, found_)) {
       return false;
     }
@@ -133,10 +131,10 @@ void Processes::look_at_listing(const Reading& reading) {
   const bool asked = listing_.refresh(reading.buffer, recheck);
   if (root_pid_ <= 0 || (!asked && !recheck && !unfinished_)) return;
   // A parent may have the higher number, so until nobody comes any more.
-  for (std::size_t before = 0; before != list_.size();) {
-    before = list_.size();
+  for (std::size_t before = 0; before != list().size();) {
+    before = list().size();
     for (const auto& entry : listing_.entries()) {
-      const bool by_parent = entry.parent > 0 && places_.contains(entry.parent);
+      const bool by_parent = entry.parent > 0 && family_.contains(entry.parent);
       // By its session: the topmost first, so that parents stay before their children.
       const bool by_session =
           !by_parent && is_of_root(entry.session) && !is_of_root(listing_.session_of(entry.parent));
@@ -146,54 +144,50 @@ void Processes::look_at_listing(const Reading& reading) {
 }
 
 void Processes::adopt(pid_t pid, const Reading& reading) {
-  if (pid == excluded_pid_ || adopted_ >= kMostAdopted || places_.contains(pid)) return;
+  if (pid == excluded_pid_ || adopted_ >= kMostAdopted || family_.contains(pid)) return;
   auto process = Process::open(pid, reading);
-  if (!process) {
-    // Gone, as a rule. Else hidden (hidepid), or no descriptor is left.
-    if (use_clocks_ && (::kill(pid, 0) == 0 || errno == EPERM)) {
-      say_lower_bound("a process of the tree can't be read");
-    }
-    return;
-  }
-  Process* parent = find(process->parent());
-  const bool is_root = generation_ == 0;  // the first of all
-  if (parent == nullptr && !is_root &&
+  if (!process) return note_hidden(pid);
+  const bool is_root = family_.generation() == 0;  // the first of all
+  if (!is_root && !family_.contains(process->parent()) &&
       (process->parent() == excluded_pid_ || !is_of_root(process->session()))) {
     return;  // the number is somebody else's now
   }
-  if (parent != nullptr && !parent->has_children) {
-    parent->has_children = true;
-    parent->ignores_children = parent->read_ignores_children(reading);
-  }
-  if (list_.size() == list_.capacity()) list_.reserve(2 * list_.size() + 16);
-  places_.emplace(pid, list_.size());
-  list_.push_back(std::move(*process));  // can't fail any more
+  family_.add(std::move(*process), reading);
   ++adopted_;
-  ++generation_;
+  std::erase(hidden_, pid);
 }
 
-void Processes::add_up() noexcept {
-  Amounts sum = carried_;
-  bool read = io_state_ == Process::Io::kRead;
-  bool refused = false;
-  bool absent = false;
-  for (const auto& process : list_) {
-    sum += process.waited();
-    sum += process.lost();
-    read |= process.io_state() == Process::Io::kRead;
-    refused |= process.io_state() == Process::Io::kRefused;
-    absent |= process.io_state() == Process::Io::kAbsent;
-  }
-  total_.raise_to(sum);
+// It is gone, as a rule. Else hidden (hidepid), or no descriptor is left.
+void Processes::note_hidden(pid_t pid) {
+  if (!proc_.has_our_numbers() || hidden_.size() >= kMostHidden) return;
+  if (!is_there(pid) || std::ranges::find(hidden_, pid) != hidden_.end()) return;
+  hidden_.push_back(pid);
+}
+
+void Processes::look_at_hidden(std::int64_t now_ns) noexcept {
+  std::erase_if(hidden_, [](pid_t pid) { return !is_there(pid); });
+  hidden_note_.set(!hidden_.empty(), now_ns);
+}
+
+record::Consumers Processes::take_consumers(std::int64_t now_ns) noexcept {
+  return consumers_.take(list(), root_pid_, root_start_ticks_, total_.cpu_ns, now_ns);
+}
+
+void Processes::add_up(std::int64_t now_ns) noexcept {
+  const Family::Sum sum = family_.sum();
+  total_.raise_to(sum.amounts);
   if (const Process* root = this->root(); root != nullptr) {
     root_total_.raise_to(root->waited());
     root_io_state_ = root->io_state();
   }
-  io_state_ = read      ? Process::Io::kRead
-              : refused ? Process::Io::kRefused
-              : absent  ? Process::Io::kAbsent
-                        : Process::Io::kNotYet;
-  if (refused || absent) say_io_unread(refused);
+  const bool read = sum.io_read || io_state_ == Process::Io::kRead;
+  io_state_ = read             ? Process::Io::kRead
+              : sum.io_refused ? Process::Io::kRefused
+              : sum.io_absent  ? Process::Io::kAbsent
+                               : Process::Io::kNotYet;
+  const bool unread = sum.io_refused || sum.io_absent;
+  io_note_.set(read && unread, now_ns);
+  if (!read && unread) say_io_unread(sum.io_refused);
 }
 
 void Processes::continue_from(const Amounts& total, const Amounts& root_total) noexcept {
@@ -202,37 +196,17 @@ void Processes::continue_from(const Amounts& total, const Amounts& root_total) n
     root->cpu.see(root_total.cpu_ns - root->own_ns());
   }
   root_total_.raise_to(root_total);
-  add_up();
-  // The rest had ended.
-  Amounts ended;
-  ended.cpu_ns = std::max<std::int64_t>(total.cpu_ns - total_.cpu_ns, 0);
-  for (std::size_t i = 0; i < ended.io.size(); ++i) {
-    ended.io[i] = std::max<std::int64_t>(total.io[i] - total_.io[i], 0);
-  }
-  carried_ += ended;
-  add_up();
-}
-
-void Processes::say_bounded(std::string_view name, std::string_view reason) noexcept {
-  try {
-    missing_->say(name, record::State::kMeasured, "lower bound: " + std::string(reason));
-  } catch (const std::exception&) {
-    return;  // no memory for it
-  }
-}
-
-void Processes::say_lower_bound(std::string_view reason) noexcept {
-  if (std::exchange(said_lower_bound_, true)) return;
-  say_bounded("process.cpu_time_ns", reason);
-  for (const auto name : kIoNames) say_bounded(name, reason);
+  const std::int64_t now_ns = base::monotonic_ns();
+  add_up(now_ns);
+  family_.carry(total_.shortfall(total));  // the rest had ended
+  add_up(now_ns);
+  consumers_.begin(list(), total_.cpu_ns, now_ns);
 }
 
 void Processes::say_io_unread(bool refused) noexcept {
   if (std::exchange(said_io_unread_, true)) return;
   for (const auto name : kIoNames) {
-    if (io_state_ == Process::Io::kRead) {
-      say_bounded(name, "the I/O of a process of the tree isn't counted: not permitted");
-    } else if (refused) {
+    if (refused) {
       missing_->say(name, record::State::kNotPermitted, "the I/O of the process is another user's");
     } else {
       missing_->say(name, record::State::kNotSupported,

@@ -8,9 +8,10 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "probe/consumers.hpp"
+#include "probe/family.hpp"
 #include "probe/listing.hpp"
 #include "probe/missing.hpp"
 #include "probe/process.hpp"
@@ -34,10 +35,11 @@ class Processes {
   Processes& operator=(const Processes&) = delete;
 
   // Reads every process again, settles what ended ones leave, looks for new ones: when
-  // `forks` (of /proc/stat) has moved, and all of /proc once a second. `buffer`: 16 KiB or more.
-  // Allocates only when there are new processes.
-  void tick(std::optional<std::int64_t> forks, std::int64_t now_ns,
-            std::span<char> buffer) noexcept;
+  // `forks` (of /proc/stat) has moved, and all of /proc once a second; with `list_all` also when
+  // `forks` has moved since it was listed. `buffer`: 16 KiB or more. Allocates only when there
+  // are new processes.
+  void tick(std::optional<std::int64_t> forks, std::int64_t now_ns, std::span<char> buffer,
+            bool list_all = false) noexcept;
 
   // The sums, ended ones included; never falling.
   [[nodiscard]] const Amounts& total() const noexcept { return total_; }
@@ -50,27 +52,21 @@ class Processes {
   // After a lost sampler: the sums go on from these, which it had counted.
   void continue_from(const Amounts& total, const Amounts& root_total) noexcept;
 
+  // Who used it since the last call, see Consumers::take(). At an edge, after tick().
+  record::Consumers take_consumers(std::int64_t now_ns) noexcept;
+
   // Parents before their children. Zombies are in it.
-  [[nodiscard]] std::span<Process> list() noexcept { return list_; }
-  [[nodiscard]] std::span<const Process> list() const noexcept { return list_; }
-  [[nodiscard]] Process* find(pid_t pid) noexcept;
+  [[nodiscard]] std::span<Process> list() noexcept { return family_.list(); }
+  [[nodiscard]] std::span<const Process> list() const noexcept { return family_.list(); }
+  [[nodiscard]] Process* find(pid_t pid) noexcept { return family_.find(pid); }
   // Moves when a process came or went.
-  [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
+  [[nodiscard]] std::uint64_t generation() const noexcept { return family_.generation(); }
   // Of the whole node, as last listed; see Listing::processes.
   [[nodiscard]] const Listing& listing() const noexcept { return listing_; }
   [[nodiscard]] std::int64_t root_start_ticks() const noexcept { return root_start_ticks_; }
 
  private:
-  void read_all(const Reading& reading) noexcept;
-  // What ended processes leave: processes_settle.cpp.
-  void settle_ended(const Reading& reading) noexcept;
-  void find_new_parents(const Reading& reading) noexcept;
-  void bequeath(const Process& ended) noexcept;
-  void settle(Process& heir, const Reading& reading) noexcept;
-  bool ancestor_has_room(const Process& process, std::int64_t amount_ns,
-                         const Reading& reading) noexcept;
-  void remove_ended() noexcept;
-  void look(std::optional<std::int64_t> forks, const Reading& reading);
+  void look(std::optional<std::int64_t> forks, const Reading& reading, bool list_all);
   bool look_at_children(const Reading& reading);
   void look_at_listing(const Reading& reading);
   void adopt(pid_t pid, const Reading& reading);
@@ -78,9 +74,9 @@ class Processes {
   [[nodiscard]] bool is_of_root(pid_t session) const noexcept {
     return root_leads_session_ && session == root_pid_;
   }
-  void add_up() noexcept;
-  void say_lower_bound(std::string_view reason) noexcept;
-  void say_bounded(std::string_view name, std::string_view reason) noexcept;
+  void note_hidden(pid_t pid);
+  void look_at_hidden(std::int64_t now_ns) noexcept;
+  void add_up(std::int64_t now_ns) noexcept;
   void say_io_unread(bool refused) noexcept;
   Process* root() noexcept;
 
@@ -88,15 +84,15 @@ class Processes {
   pid_t root_pid_;
   pid_t excluded_pid_;
   MissingList* missing_;
-  bool use_clocks_ = false;
   Listing listing_;
-  std::vector<Process> list_;
-  std::unordered_map<pid_t, std::size_t> places_;  // in list_
-  std::vector<pid_t> found_;                       // of one children file
-  Amounts carried_;  // of ended ones without an heir, and of a sampler before this one
+  Family family_;
+  Consumers consumers_;
+  std::vector<pid_t> found_;   // of one children file
+  std::vector<pid_t> hidden_;  // of the tree, but they can't be read
+  LowerBoundNote hidden_note_;
+  LowerBoundNote io_note_;
   Amounts total_;
   Amounts root_total_;
-  bool said_lower_bound_ = false;
   bool said_io_unread_ = false;
   Process::Io io_state_ = Process::Io::kNotYet;
   Process::Io root_io_state_ = Process::Io::kNotYet;
@@ -104,10 +100,9 @@ class Processes {
   bool root_leads_session_ = false;
   std::int64_t listed_ns_ = 0;
   std::optional<std::int64_t> forks_;
-  int adopted_ = 0;          // in this look
-  bool unfinished_ = false;  // it found more than it may adopt at once
-  bool deaths_ = false;      // in this tick
-  std::uint64_t generation_ = 0;
+  std::optional<std::int64_t> listed_forks_;  // when /proc was listed last
+  int adopted_ = 0;                           // in this look
+  bool unfinished_ = false;                   // it found more than it may adopt at once
 };
 
 }  // namespace probe

@@ -69,6 +69,7 @@ void measure_one(const ProcDirectory& proc, Proportional::Size& size,
   }
   size.resident_bytes = resident_bytes_of(stat_file, *stat, *sizes, buffer);
   size.proportional_bytes = sizes->proportional_bytes;
+  size.swap_bytes = sizes->swap_bytes;
   size.state = record::State::kMeasured;
 }
 

@@ -27,6 +27,7 @@ class Proportional {
     std::int64_t resident_bytes = 0;
     std::int64_t proportional_bytes = 0;
     record::State state = record::State::kNotYet;  // kVanished: it ended before
+    record::Value swap_bytes = record::unknown(record::State::kNotYet);
   };
 
   // The whole tree, one after the other.

@@ -27,14 +27,20 @@ constexpr std::int64_t kPauseAlone = 10000;  // one process shares with stranger
 constexpr std::int64_t kPauseChangedNs = kSecondNs / 5;
 constexpr std::int64_t kPauseNs = kSecondNs;
 
-constexpr std::array<std::string_view, 1 + kIoFields> kAmounts{
-    "cpu_time_ns",  "io_read_bytes",      "io_write_bytes",     "io_read_ops",
-    "io_write_ops", "storage_read_bytes", "storage_write_bytes"};
+constexpr std::size_t kFirstIo = 1;
+constexpr std::size_t kFirstFaults = kFirstIo + kIoFields;
+constexpr std::array<std::string_view, kFirstFaults + kFaultFields> kAmounts{
+    "cpu_time_ns",         "io_read_bytes", "io_write_bytes",
+    "io_read_ops",         "io_write_ops",  "storage_read_bytes",
+    "storage_write_bytes", "page_faults",   "major_page_faults"};
 
-constexpr std::array<std::string_view, 9> kGauges{
+constexpr std::array<std::string_view, 10> kGauges{
     "process.memory_bytes", "process.memory_is_upper_bound", "process.rss_bytes",
     "process.pss_bytes",    "process.pss_time_ns",           "process.processes",
-    "process.threads",      "process.capacity_millicores",   "process.capacity_memory_bytes"};
+    "process.threads",      "process.capacity_millicores",   "process.capacity_memory_bytes",
+    "process.swap_bytes"};
+
+constexpr std::array<std::string_view, 2> kMeasuredSizes{"process.pss_bytes", "process.swap_bytes"};
 
 constexpr std::size_t kProcessColumns = 2 * kAmounts.size() + kGauges.size();
 
@@ -64,7 +70,8 @@ State unread_state(Process::Io io) noexcept {
 
 Sampler::Sampler(const SamplerOptions& options)
     : options_(options),
-      capacity_(options.root, options.process_level ? options.root_pid : 0),
+      capacity_(options.root, options.process_level || options.job_level ? options.root_pid : 0,
+                &missing_),
       node_(options.root, options.node_level, missing_),
       processes_(options.root, options.process_level ? options.root_pid : 0, options.excluded_pid,
                  missing_),
@@ -74,10 +81,12 @@ Sampler::Sampler(const SamplerOptions& options)
     if (options.proportional) proportional_ = std::make_unique<Proportional>(options.root);
     if (!proportional_ || !proportional_->running()) {
       proportional_.reset();
-      pss_bytes_ = unknown(State::kNotSupported);
-      missing_.say("process.pss_bytes", State::kNotSupported,
-                   options.proportional ? "no thread could be started to measure it"
-                                        : "proportional sizes are switched off");
+      pss_bytes_ = swap_bytes_ = unknown(State::kNotSupported);
+      for (const std::string_view name : kMeasuredSizes) {
+        missing_.say(name, State::kNotSupported,
+                     options.proportional ? "no thread could be started to measure it"
+                                          : "proportional sizes are switched off");
+      }
     }
   }
   if (options.node_level) {
@@ -85,7 +94,7 @@ Sampler::Sampler(const SamplerOptions& options)
     std::ranges::move(columns, std::back_inserter(columns_));
   }
   own_columns_ = columns_.size();
-  sources_ = make_sources(options, missing_);
+  sources_ = make_sources(options, capacity_, processes_.listing(), missing_);
   join_columns();
 }
 
@@ -110,6 +119,7 @@ bool Sampler::columns_changed() noexcept {
   } catch (const std::exception&) {
     return false;  // no memory: ticks go on without (tick() checks the number)
   }
+  full_ns_ = 0;  // the values of the sources behind it stand elsewhere now
   return true;
 }
 
@@ -118,6 +128,7 @@ void Sampler::join_columns() {
                               columns_.begin() + static_cast<std::ptrdiff_t>(own_columns_));
   for (const auto& source : sources_)
     std::ranges::copy(source->columns(), std::back_inserter(columns));
+  source_values_.resize(columns.size() - own_columns_, unknown(State::kNotYet));
   columns_ = std::move(columns);
 }
 
@@ -126,12 +137,13 @@ void Sampler::tick(record::Sample& sample, std::int64_t now_ns) noexcept {
   const std::int64_t begin_ns = base::monotonic_ns();
   const std::span<record::Value> values(sample.values);
   if (values.size() != columns_.size()) return;
-  const bool full = (sample.flags & record::kEdgeSample) != 0 || now_ns - full_ns_ >= kSecondNs;
+  const bool edge = (sample.flags & record::kEdgeSample) != 0;
+  const bool full = (edge && !lean_) || now_ns - full_ns_ >= kSecondNs;
   if (full) full_ns_ = now_ns;
 
   grow_buffer();
   node_.read_cores(buffer_);
-  processes_.tick(node_.forks(), now_ns, buffer_);
+  processes_.tick(node_.forks(), now_ns, buffer_, full && options_.user_level);
   capacity_.look(now_ns);
   if (options_.process_level) {
     take_sizes();
@@ -149,16 +161,47 @@ void Sampler::tick(record::Sample& sample, std::int64_t now_ns) noexcept {
                    "/proc shows only some processes (hidepid)");
     }
     const std::size_t at = options_.process_level ? kProcessColumns : 0;
-    node_.fill(values.subspan(at, own_columns_ - at), capacity_, processes, buffer_);
+    node_.fill(values.subspan(at, own_columns_ - at), capacity_, processes,
+               Turn{now_ns, full, buffer_});
   }
-  std::size_t at = own_columns_;
-  for (const auto& source : sources_) {
-    const std::size_t count = source->columns().size();
-    source->read(values.subspan(at, count), Turn{now_ns, full, buffer_});
-    at += count;
+  if (options_.process_level && now_ns - told_ns_ >= kSecondNs) {
+    told_ns_ = now_ns;
+    tell_processes();
   }
+  read_sources(values.subspan(own_columns_), Turn{now_ns, full, buffer_});
   sample.duration_ns = base::monotonic_ns() - begin_ns;
   sample.cpu_ns = base::clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+std::vector<record::Device> Sampler::take_devices() {
+  std::vector<record::Device> devices;
+  for (const auto& source : sources_)
+    std::ranges::move(source->take_devices(), std::back_inserter(devices));
+  return devices;
+}
+
+void Sampler::tell_processes() noexcept {
+  try {
+    pids_.clear();
+    for (const auto& process : processes_.list()) {
+      if (!process.zombie()) pids_.push_back(process.pid());
+    }
+  } catch (const std::exception&) {
+    return;  // no memory: later
+  }
+  for (const auto& source : sources_) source->set_processes(pids_);
+}
+
+void Sampler::read_sources(std::span<record::Value> values, const Turn& turn) noexcept {
+  if (turn.full || !lean_) {
+    std::size_t at = 0;
+    for (const auto& source : sources_) {
+      const std::size_t count = source->columns().size();
+      source->read(std::span(source_values_).subspan(at, count), turn);
+      at += count;
+    }
+  }
+  std::ranges::copy(source_values_, values.begin());
 }
 
 void Sampler::grow_buffer() noexcept {
@@ -177,6 +220,7 @@ void Sampler::fill_process(std::span<record::Value> values) noexcept {
     put(amounts.cpu_ns);
     const bool read = io == Process::Io::kRead;
     for (const std::int64_t count : amounts.io) put(read ? count : unknown(unread_state(io)));
+    for (const std::int64_t count : amounts.faults) put(count);
   };
   put_amounts(processes_.total(), processes_.io_state());
   put_amounts(processes_.root_total(), processes_.root_io_state());
@@ -187,10 +231,8 @@ void Sampler::fill_process(std::span<record::Value> values) noexcept {
   std::int64_t threads = 0;
   for (const auto& process : processes_.list()) {
     if (process.zombie()) continue;
-    const std::int64_t bytes = process.resident_bytes();
-    resident += bytes;
-    memory += bytes;
-    if (process.measured) memory -= std::clamp<std::int64_t>(process.sharing_bytes, 0, bytes);
+    resident += process.resident_bytes();
+    memory += process.memory_bytes();
     ++processes;
     threads += process.threads();
   }
@@ -203,10 +245,10 @@ void Sampler::fill_process(std::span<record::Value> values) noexcept {
   put(pss_time_ns_);
   put(processes);
   put(threads);
-  const auto cores = static_cast<std::int64_t>(capacity_.affinity().size());
-  put(cores > 0 ? cores * 1000 : unknown(State::kNotSupported));
-  const std::int64_t capacity_bytes = capacity_.memory_bytes();
-  put(capacity_bytes > 0 ? capacity_bytes : unknown(State::kNotSupported));
+  const Usable& usable = capacity_.usable();
+  put(usable.millicores > 0 ? usable.millicores : unknown(State::kNotSupported));
+  put(usable.memory_bytes > 0 ? usable.memory_bytes : unknown(State::kNotSupported));
+  put(swap_bytes_);
 }
 
 void Sampler::take_sizes() noexcept {
@@ -214,11 +256,17 @@ void Sampler::take_sizes() noexcept {
   const auto* measurement = proportional_->finished();
   if (measurement == nullptr) return;
   std::int64_t sum = 0;
+  record::Value swap = 0;
   State worst = State::kMeasured;
   for (const auto& size : measurement->sizes) {
     if (size.state == State::kVanished) continue;
     if (size.state == State::kMeasured) {
       sum += size.proportional_bytes;
+      if (!record::is_known(size.swap_bytes)) {
+        swap = size.swap_bytes;
+      } else if (record::is_known(swap)) {
+        swap += size.swap_bytes;
+      }
     } else {
       worst = size.state;
     }
@@ -234,11 +282,18 @@ void Sampler::take_sizes() noexcept {
   if (complete_) {
     pss_bytes_ = sum;
     pss_time_ns_ = measurement->end_ns;
+    swap_bytes_ = swap;
+    if (!record::is_known(swap)) {
+      missing_.say("process.swap_bytes", State::kNotSupported,
+                   "this system doesn't say what of a process is swapped out");
+    }
   } else {
     if (!record::is_known(pss_bytes_)) pss_bytes_ = unknown(worst);
+    if (!record::is_known(swap_bytes_)) swap_bytes_ = unknown(worst);
     if (worst != State::kNotYet) {
-      missing_.say("process.pss_bytes", worst,
-                   "the proportional size of a process of the tree can't be read");
+      for (const std::string_view name : kMeasuredSizes) {
+        missing_.say(name, worst, "the proportional size of a process of the tree can't be read");
+      }
     }
   }
   proportional_->done_with();
@@ -258,7 +313,10 @@ void Sampler::start_measuring(std::int64_t now_ns) noexcept {
     list->sizes.clear();
     for (const auto& process : processes_.list()) {
       if (process.zombie()) continue;
-      list->sizes.push_back({process.pid(), process.start_ticks(), 0, 0, State::kNotYet});
+      Proportional::Size size;
+      size.pid = process.pid();
+      size.start_ticks = process.start_ticks();
+      list->sizes.push_back(size);
     }
   } catch (const std::exception&) {
     return;  // no memory: later
@@ -285,7 +343,10 @@ void Sampler::seed(const record::Sample& last,
     Amounts amounts;
     amounts.cpu_ns = value_of(prefix, kAmounts[0]);
     for (std::size_t i = 0; i < amounts.io.size(); ++i) {
-      amounts.io[i] = value_of(prefix, kAmounts[i + 1]);
+      amounts.io[i] = value_of(prefix, kAmounts[kFirstIo + i]);
+    }
+    for (std::size_t i = 0; i < amounts.faults.size(); ++i) {
+      amounts.faults[i] = value_of(prefix, kAmounts[kFirstFaults + i]);
     }
     return amounts;
   };

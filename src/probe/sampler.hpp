@@ -48,6 +48,8 @@ class Sampler {
   // tick, whose sample then has as many values. It never has more than most_columns().
   bool columns_changed() noexcept;
   [[nodiscard]] std::size_t most_columns() const noexcept;
+  // Devices that weren't told so far; once a tick.
+  std::vector<record::Device> take_devices();
   // The sources beyond tree and node, in the order of their columns.
   [[nodiscard]] std::vector<Source*> sources() const;
   // Grows: lower bounds, refusals; each name once.
@@ -56,14 +58,24 @@ class Sampler {
   }
   // As it is now. Label, version and the sampler's pid are the caller's to add.
   [[nodiscard]] record::Machine machine() const;
-  // True when affinity, online cores or memory have changed since the last call (a tick looks once
-  // a second): the caller writes a new Machine.
+  // True when affinity, online cores, memory or a limit have changed since the last call (a tick
+  // looks once a second): the caller writes a new Machine.
   bool capacity_changed() noexcept { return capacity_.changed(); }
 
   // Reads everything into `sample`, whose values have the size of columns(); `now_ns` = the time.
   // Sets all but `flags`, by which it knows an edge: there everything is read, else what is seldom
   // read once a second.
   void tick(record::Sample& sample, std::int64_t now_ns) noexcept;
+
+  // True: sources beyond tree and node are read on full turns only, and repeat their values
+  // between. For when a tick would cost too much.
+  void set_lean(bool lean) noexcept { lean_ = lean; }
+
+  // Which processes of the tree used most since the last call, or since this was made: at an edge,
+  // right after the tick. Without level `process` nobody. Allocates the list.
+  record::Consumers take_consumers(std::int64_t now_ns) noexcept {
+    return processes_.take_consumers(now_ns);
+  }
 
   // A cell begins or ends: the next tick that may do so begins to measure proportional sizes, the
   // one after shows them.
@@ -79,6 +91,8 @@ class Sampler {
   void take_sizes() noexcept;
   void start_measuring(std::int64_t now_ns) noexcept;
   void join_columns();
+  void read_sources(std::span<record::Value> values, const Turn& turn) noexcept;
+  void tell_processes() noexcept;
 
   SamplerOptions options_;
   MissingList missing_;
@@ -90,11 +104,16 @@ class Sampler {
   std::vector<record::Column> columns_;
   std::size_t own_columns_ = 0;  // of tree and node; those of the sources follow
   std::int64_t full_ns_ = 0;     // when everything was read last
+  bool lean_ = false;
+  std::vector<record::Value> source_values_;  // as last read
+  std::vector<pid_t> pids_;
+  std::int64_t told_ns_ = 0;  // when the sources were given the processes
   std::vector<char> buffer_;
 
   // Of the last measurement of proportional sizes.
   record::Value pss_bytes_ = record::unknown(record::State::kNotYet);
   record::Value pss_time_ns_ = record::unknown(record::State::kNotYet);
+  record::Value swap_bytes_ = record::unknown(record::State::kNotYet);
   std::uint64_t measured_generation_ = 0;
   bool complete_ = false;
   std::int64_t measured_ns_ = 0;  // when it ended

@@ -2,6 +2,8 @@
 // A source of the machine that the tick reads: some columns and how their values are got. Node and
 // tree are none (they need each other); everything else is.
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -41,6 +43,12 @@ class Source {
   virtual bool columns_changed() noexcept { return false; }
   // The most columns it may ever have.
   [[nodiscard]] virtual std::size_t most_columns() const noexcept { return columns().size(); }
+
+  // Devices that columns are about and that weren't told so far. Asked once a tick, after
+  // columns_changed().
+  virtual std::vector<record::Device> take_devices() { return {}; }
+  // The processes of the tree, once a second, for those that ask a driver about them. Never waits.
+  virtual void set_processes(std::span<const pid_t> /*pids*/) noexcept {}
 
   // Fills `values`, as many as columns(). No allocation, no lock, nothing that may hang: what can
   // (a driver, a remote file system) belongs on a thread of its own.

@@ -1,25 +1,32 @@
 #pragma once
-// /proc/vmstat: what went between block devices and memory.
+// /proc/vmstat: what went between block devices and memory, and what page faults there were.
 
-#include <cstdint>
-#include <optional>
 #include <string_view>
+
+#include "record/value.hpp"
 
 namespace probe {
 
-struct Storage {
-  std::optional<std::int64_t> read_bytes;
-  std::optional<std::int64_t> write_bytes;
+// Counters since boot; unknown(kNotSupported) where the text doesn't have them.
+struct Vmstat {
+  record::Value read_bytes = record::unknown(record::State::kNotSupported);
+  record::Value write_bytes = record::unknown(record::State::kNotSupported);
+  record::Value swap_in_pages = record::unknown(record::State::kNotSupported);
+  record::Value swap_out_pages = record::unknown(record::State::kNotSupported);
+  record::Value page_faults = record::unknown(record::State::kNotSupported);
+  record::Value major_page_faults = record::unknown(record::State::kNotSupported);
 };
 
-// Parses pgpgin and pgpgout of /proc/vmstat (proc(5); counted by submit_bio() in
-// block/blk-core.c, shown in KiB). Chosen over /proc/diskstats because each request is counted
-// once, where it is submitted: the lines of diskstats repeat a partition's traffic in its disk, and
-// a logical volume's in every device below it. (A loop device's file is read a second time, and is
-// counted so.) Network file systems aren't block devices.
+// Parses /proc/vmstat (proc(5); mm/vmstat.c): pgpgin and pgpgout are shown in KiB, and counted by
+// submit_bio() in block/blk-core.c, each request once where it is submitted. (A loop device's file
+// is read a second time, and is counted so.)
 //
 //   pgpgin 1176885
 //   pgpgout 934876
-Storage parse_vmstat(std::string_view text) noexcept;
+//   pswpin 0
+//   pswpout 0
+//   pgfault 348752480
+//   pgmajfault 152972
+Vmstat parse_vmstat(std::string_view text) noexcept;
 
 }  // namespace probe

@@ -13,16 +13,19 @@ namespace store {
 
 class Reasons {
  public:
-  // What the recording had said about itself up to time_ns.
-  Reasons(const Recording& recording, std::int64_t time_ns) noexcept
-      : recording_(recording), time_ns_(time_ns) {}
+  // What the recording had said about itself up to end_ns, for a cell that began at begin_ns.
+  Reasons(const Recording& recording, std::int64_t begin_ns, std::int64_t end_ns) noexcept
+      : recording_(recording), begin_ns_(begin_ns), end_ns_(end_ns) {}
 
   // The newest record::Missing that covers the metric, as "<state word>: <reason>". Its name may be
-  // the metric's ("node.io_read_bytes"), a family's ("node.io", "node.io_*") or the level's.
+  // the metric's ("node.io_read_bytes"), a family's ("node.io", "node.io_*") or the level's. What
+  // begins with "lower bound: " isn't among them.
   [[nodiscard]] std::optional<std::string> recorded(std::string_view level,
                                                     std::string_view metric) const;
 
-  // "lower bound: <reason>" when a value that is measured may be too small.
+  // "lower bound: <reason>" when a value that is measured may be too small in this cell. A record
+  // that says so with state kMeasured is about the second before and the second after its time, or
+  // about all when that is 0; one with another state holds until its name is said with kMeasured.
   [[nodiscard]] std::optional<std::string> bound(std::string_view level,
                                                  std::string_view metric) const;
 
@@ -31,11 +34,12 @@ class Reasons {
                                 record::Value seen) const;
 
  private:
-  [[nodiscard]] const record::Missing* newest(std::string_view level,
-                                              std::string_view metric) const;
+  [[nodiscard]] bool touches(std::size_t place) const;
+  [[nodiscard]] bool ends_a_bound(std::size_t place) const;
 
   const Recording& recording_;
-  std::int64_t time_ns_;
+  std::int64_t begin_ns_;
+  std::int64_t end_ns_;
 };
 
 }  // namespace store

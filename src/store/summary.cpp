@@ -200,7 +200,7 @@ CellSummary summarize(const Recording& recording, const Cell& cell) {
   // What the sample at the end has found out is said just after it. (Hostile times: no overflow.)
   constexpr std::int64_t kLatestNs = std::numeric_limits<std::int64_t>::max() - kNearNs;
   const std::int64_t told_ns = std::max(span.end.time_ns, span.end.sample_ns);
-  const Reasons reasons(recording, std::min(told_ns, kLatestNs) + kNearNs);
+  const Reasons reasons(recording, first_ns, std::min(told_ns, kLatestNs) + kNearNs);
   for (const LevelTrack& track : tracks) {
     const bool without_sampler = track.is_process() && recording.schemas().empty();
     if (track.seen() || (no_rows && (without_sampler || is_recorded(recording, track.name())))) {

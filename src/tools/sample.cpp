@@ -12,6 +12,7 @@
 #include "base/file.hpp"
 #include "probe/sampler.hpp"
 #include "record/text.hpp"
+#include "tools/catalogue.hpp"
 #include "tools/json_lines.hpp"
 #include "tools/sample_loop.hpp"
 #include "tools/schedule.hpp"
@@ -24,6 +25,7 @@ struct SampleOptions {
   LoopOptions loop;
   long count = 0;  // 0: until the reader is gone
   bool json = false;
+  bool list = false;
 };
 
 record::Rows as_rows(const record::Sample& sample) {
@@ -34,6 +36,15 @@ record::Rows as_rows(const record::Sample& sample) {
           {sample.cpu_ns},
           {sample.flags},
           sample.values};
+}
+
+// What can be sampled here; without --pid the tree is our own.
+int list_metrics(const SampleOptions& options) {
+  probe::SamplerOptions what;
+  what.root_pid = options.loop.root_pid > 0 ? options.loop.root_pid : ::getpid();
+  what.process_level = options.loop.process_level;
+  what.node_level = options.loop.node_level;
+  return print_catalogue(what, options.json);
 }
 
 // Samples as text, for people and pipes: no recording, no kernel.
@@ -90,6 +101,8 @@ void add_sample(CLI::App& program, Action& chosen) {
   add_rate(*verb, loop.rate_hz);
   verb->add_option("--count", options->count, "stop after so many")->check(CLI::PositiveNumber);
   verb->add_flag("--json", options->json, "one JSON object a line");
+  verb->add_flag("--list", options->list,
+                 "instead: every metric with its unit, source, cost and state here");
   verb->add_flag("!--no-process", loop.process_level, "leave out the process tree");
   verb->add_flag("!--no-node", loop.node_level, "leave out the node");
   // How a kernel starts it: with descriptors that it inherits.
@@ -100,6 +113,7 @@ void add_sample(CLI::App& program, Action& chosen) {
   verb->add_option("--spill-offset", loop.spill_offset)->group("");
   verb->callback([options, &chosen] {
     chosen = [options] {
+      if (options->list) return list_metrics(*options);
       return options->loop.recording_fd >= 0 ? run_sample_loop(options->loop)
                                              : print_samples(*options);
     };

@@ -18,10 +18,12 @@
 #include "base/socket.hpp"
 #include "probe/sampler.hpp"
 #include "record/marks.hpp"
+#include "tools/budget.hpp"
 #include "tools/death.hpp"
 #include "tools/disk.hpp"
 #include "tools/row_queue.hpp"
 #include "tools/schedule.hpp"
+#include "tools/suspension.hpp"
 #include "tools/version.hpp"
 
 namespace tools {
@@ -35,6 +37,7 @@ constexpr std::int64_t kLeastHoleNs = kSecondNs / 2;  // shorter ones are late t
 constexpr std::size_t kQueueBytes = 512U << 10;       // memory for rows on their way to the disk
 constexpr std::size_t kMostMarksAtOnce = 64;
 constexpr unsigned kMostSecondsToFinish = 2;
+constexpr std::int64_t kLeastConsumersNs = kSecondNs / 4;
 
 volatile std::sig_atomic_t terminated = 0;
 
@@ -80,7 +83,8 @@ class Loop {
         resume_(resume_point(recording_end_fd())),
         queue_(queue_slots(sampler_.most_columns()), sampler_.most_columns()),
         disk_(disk_options(), queue_),
-        schedule_(options.rate_hz, base::monotonic_ns()) {}
+        schedule_(options.rate_hz, base::monotonic_ns()),
+        wished_hz_(schedule_.rate_hz()) {}
 
   int run() {
     write_beginning();
@@ -196,9 +200,17 @@ class Loop {
     if (cells) {
       sampler_.want_proportional();
       take_sample(record::kEdgeSample);
+      push_consumers();
     }
     for (record::Message& mark : marks_) apply(mark);
     return open || close_asked_;
+  }
+
+  // Who used what since the edge before; not where that was a moment ago, or one process is all.
+  void push_consumers() {
+    record::Consumers consumers = sampler_.take_consumers(last_sample_ns_);
+    if (consumers.end_ns - consumers.begin_ns < kLeastConsumersNs) return;
+    if (consumers.list.size() > 1 || consumers.others > 0) push(std::move(consumers));
   }
 
   static std::string source_from(int fd) {
@@ -217,17 +229,35 @@ class Loop {
       end->sample_ns = last_sample_ns_;
       push(*end, record::Ack{end->index, true, last_sample_ns_});
     } else if (auto* settings = std::get_if<record::Settings>(&mark)) {
-      const std::int64_t now_ns = base::monotonic_ns();
-      schedule_.set_rate(settings->rate_hz, now_ns);
-      push(record::Settings{now_ns, schedule_.rate_hz(), {}});
+      wished_hz_ = settings->rate_hz;
+      budget_.forget_rate();
+      set_rate();
     }
   }
 
   void tick(std::int64_t now_ns) {
     const bool late = schedule_.advance(now_ns);
+    const std::int64_t before_ns = base::clock_ns(CLOCK_THREAD_CPUTIME_ID);
     take_sample(late ? record::kLateSample : 0);
+    const std::int64_t cost_ns = base::clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+    if (budget_.note(cost_ns, wished_hz_, now_ns)) {
+      sampler_.set_lean(budget_.lean());
+      set_rate();
+    }
     if (sampler_.capacity_changed() || wall_clock_jumped(now_ns)) push_machine();
     push_new_missing();
+  }
+
+  void set_rate() {
+    const std::int64_t now_ns = base::monotonic_ns();
+    schedule_.set_rate(budget_.rate_hz(wished_hz_), now_ns);
+    std::string reason;
+    if (schedule_.rate_hz() < wished_hz_) {
+      reason = fmt::format("{:g} Hz were asked for, and a tick costs too much", wished_hz_);
+    } else if (budget_.lean()) {
+      reason = "a tick costs too much: what is beyond tree and node is read once a second";
+    }
+    push(record::Settings{now_ns, schedule_.rate_hz(), std::move(reason)});
   }
 
   // Once a second: a wall clock that was set makes a new machine chunk with the new offset.
@@ -241,8 +271,13 @@ class Loop {
   void take_sample(std::uint8_t flags) noexcept {
     const std::int64_t now_ns = base::monotonic_ns();
     note_hole(now_ns);
+    if (auto gap = suspension_.note(now_ns, base::clock_ns(CLOCK_BOOTTIME))) push(*std::move(gap));
     last_sample_ns_ = now_ns;
     if (sampler_.columns_changed()) push(record::Schema{sampler_.columns()});
+    for (record::Device& device : sampler_.take_devices()) {
+      device.time_ns = now_ns;
+      push(std::move(device));
+    }
     QueueItem* slot = waiting_.empty() ? queue_.free_slot() : nullptr;
     if (slot == nullptr) {
       if (dropped_since_ns_ == 0) dropped_since_ns_ = now_ns;
@@ -338,6 +373,9 @@ class Loop {
   RowQueue queue_;
   Disk disk_;
   Schedule schedule_;
+  double wished_hz_;
+  Budget budget_;
+  Suspension suspension_;
   std::deque<WaitingRecord> waiting_;
   std::vector<record::Message> marks_;
   std::vector<char> buffer_ = std::vector<char>(record::kMostMessageBytes);

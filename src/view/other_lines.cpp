@@ -187,9 +187,10 @@ void add_crowd(const CellSummary& summary, const LevelSummary& level,
     return static_cast<double>(one.cpu_time_ns) / kNsPerSecond > kBusyShare * summary.duration_s;
   });
   if (static_cast<double>(busy) <= *level.capacity_cores) return;
-  lines.push_back(
-      {"note", fmt::format("{} busy processes on {:.3g} usable cores", busy, *level.capacity_cores),
-       std::nullopt, true});
+  const char* noun = *level.capacity_cores == 1 ? "core" : "cores";
+  std::string text =
+      fmt::format("{} busy processes on {:.3g} usable {}", busy, *level.capacity_cores, noun);
+  lines.push_back({"note", std::move(text), std::nullopt, true});
 }
 
 }  // namespace

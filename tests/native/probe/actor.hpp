@@ -131,6 +131,11 @@ class Actor {
 
   [[nodiscard]] pid_t pid() const { return pid_; }
 
+  // The next number that was told; -1 when there is none so soon.
+  [[nodiscard]] std::int64_t heard_within(int milliseconds) const {
+    pollfd entry{up_, POLLIN, 0};
+    return ::poll(&entry, 1, milliseconds) == 1 ? heard() : -1;
+  }
   // The next number that was told; -1 (and a failure) when there is none.
   std::int64_t heard() const {
     std::int64_t number = -1;

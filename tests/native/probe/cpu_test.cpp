@@ -18,13 +18,16 @@ TEST(Stat, AddsWhatACoreWasBusyWithAndGuestTimeOnce) {
       "cpu  5494 7 1934 106696 380 11 67 27 1000 3\n"
       "cpu0 2122 0 815 54315 56 0 7 7 0 0\n"
       "cpu1 3371 7 1119 52380 323 11 59 20 1000 3\n"
-      "intr 1 2\nprocesses 5854\nprocs_running 4\n",
+      "intr 1 2\nctxt 345100\nbtime 5\nprocesses 5854\nprocs_running 4\nprocs_blocked 9\n",
       cores);
   ASSERT_TRUE(stat);
   EXPECT_EQ(stat->busy_ticks, 5494 + 7 + 1934 + 11 + 67 + 27);
   EXPECT_EQ(cores,
             (std::vector<record::Value>{2122 + 815 + 7 + 7, 3371 + 7 + 1119 + 11 + 59 + 20}));
   EXPECT_EQ(stat->forks, 5854);
+  EXPECT_EQ(stat->steal_ticks, 27);
+  EXPECT_EQ(stat->context_switches, 345100);
+  EXPECT_EQ(stat->threads_running, 4);
 }
 
 TEST(Stat, LeavesThePlaceOfAnOfflineCoreVanished) {
@@ -52,6 +55,10 @@ TEST(Stat, TakesTheShortLinesOfOldKernels) {
   ASSERT_TRUE(stat);
   EXPECT_EQ(stat->busy_ticks, 6);
   EXPECT_FALSE(stat->forks);
+  constexpr record::Value kNone = record::unknown(record::State::kNotSupported);
+  EXPECT_EQ(stat->steal_ticks, kNone);
+  EXPECT_EQ(stat->context_switches, kNone);
+  EXPECT_EQ(stat->threads_running, kNone);
 }
 
 TEST(Stat, RefusesWhatIsNoStat) {

@@ -45,7 +45,7 @@ TEST(EndedProcesses, CountOnceWhenTheyWereWaitedFor) {
     expect_between(tree.root_total().cpu_ns, used, used + kMilli);
     actor.go();
   }
-  EXPECT_FALSE(tree.says_lower_bound()) << tree.reason_of("process.cpu_time_ns");
+  EXPECT_FALSE(tree.says_lower_bound()) << tree.reason_of("process");
 }
 
 TEST(EndedProcesses, CountWhenNoTickEverSawThem) {
@@ -80,7 +80,7 @@ TEST(EndedProcesses, StayUntilTheirParentWaitsAndAreZombiesThen) {
   ASSERT_EQ(tree.size(), 2U);
   EXPECT_TRUE(tree.processes().list()[1].zombie());
   EXPECT_GE(tree.cpu_ns(), 30 * kMilli);
-  EXPECT_EQ(tree.reason_of("process.io_read_bytes"), "");
+  EXPECT_EQ(tree.reason_of("process.io"), "");
   actor.go();
   const std::int64_t used = actor.heard();
   tree.tick();
@@ -90,10 +90,12 @@ TEST(EndedProcesses, StayUntilTheirParentWaitsAndAreZombiesThen) {
 // The kernel reaps them, and adds what they used to nobody.
 void watch_unwaited(const std::function<void()>& prepare) {
   constexpr int kChildren = 6;
+  constexpr int kPages = 250;
   Actor actor([&](const Cue& cue) {
     prepare();
     for (int i = 0; i < kChildren; ++i) {
       child([&] {
+        occupy(kPages * static_cast<std::size_t>(::getpagesize()));
         burn(25 * kMilli);
         cue.tell(own_cpu_ns());
         cue.wait();
@@ -119,6 +121,7 @@ void watch_unwaited(const std::function<void()>& prepare) {
     expect_between(tree.cpu_ns(), used, used + 8 * kMilli * (i + 1));  // its own end costs too
     actor.go();
   }
+  EXPECT_GE(tree.processes().total().faults[kPageFaults], kChildren * kPages);
   EXPECT_TRUE(tree.says_lower_bound());
   EXPECT_LE(tree.root_total().cpu_ns, tree.cpu_ns() - used_by_children + 2 * kChildrenSlackNs);
 }
@@ -265,7 +268,7 @@ void watch_subreaper(bool tick_between, bool shell_between) {
   tree.tick();
   const std::int64_t shell = shell_between ? 30 * kMilli : 0;  // waited for, not by the root
   expect_between(tree.cpu_ns(), used + shell, used + shell + 8 * kMilli);
-  EXPECT_FALSE(tree.says_lower_bound()) << tree.reason_of("process.cpu_time_ns");
+  EXPECT_FALSE(tree.says_lower_bound()) << tree.reason_of("process");
 }
 
 TEST(EndedProcesses, CountOnceWhenASubreaperInTheTreeAdoptedThem) { watch_subreaper(true, false); }
@@ -311,7 +314,46 @@ TEST(EndedProcesses, LeaveTheirBytesOnce) {
     EXPECT_EQ(tree.root_total().io[kIoWriteBytes], i * kBytes + told);
     actor.go();
   }
-  EXPECT_EQ(tree.reason_of("process.io_write_bytes"), "");
+  EXPECT_EQ(tree.reason_of("process.io"), "");
+}
+
+// All page faults of a process, from itself (RUSAGE_SELF) or of those it waited for.
+std::int64_t faults_of(int who) {
+  rusage usage{};
+  ::getrusage(who, &usage);
+  return usage.ru_minflt + usage.ru_majflt;
+}
+
+TEST(EndedProcesses, LeaveTheirPageFaultsOnce) {
+  constexpr std::size_t kBytes = 4 << 20;
+  Actor actor([](const Cue& cue) {
+    for (int i = 0; i < 3; ++i) {
+      wait_for(child([&] {
+        occupy(kBytes);
+        cue.tell(0);
+        cue.wait();
+      }));
+      cue.tell(faults_of(RUSAGE_SELF) + faults_of(RUSAGE_CHILDREN));
+      cue.wait();
+    }
+    cue.stay();
+  });
+  WatchedTree tree(actor.pid());
+  std::int64_t before = 0;
+  for (int i = 1; i <= 3; ++i) {
+    actor.heard();
+    tree.tick();
+    EXPECT_GT(tree.processes().total().faults[kPageFaults], before);
+    actor.go();
+    const std::int64_t used = actor.heard();
+    tree.tick();
+    before = tree.processes().total().faults[kPageFaults];
+    EXPECT_GE(before, used);
+    EXPECT_LE(before, used + 50);  // to tell it costs some
+    EXPECT_EQ(tree.root_total().faults[kPageFaults], before);
+    actor.go();
+  }
+  EXPECT_FALSE(tree.says_lower_bound());
 }
 
 TEST(EndedProcesses, KeepWhatTheRootHadUsedWhenItEnds) {
@@ -381,7 +423,7 @@ TEST(EndedProcesses, LeaveNothingToAnotherWithTheirNumber) {
     EXPECT_LT(second->waited().cpu_ns, 20 * kMilli);
   }
   expect_between(tree.cpu_ns(), used, used + 10 * kMilli);
-  EXPECT_FALSE(tree.says_lower_bound()) << tree.reason_of("process.cpu_time_ns");
+  EXPECT_FALSE(tree.says_lower_bound()) << tree.reason_of("process");
 }
 
 // 60 rounds of four children at once, ticks at any moment; whatever `play_child` does, the root
@@ -400,6 +442,7 @@ void watch_play_of_chance(const std::function<void(unsigned)>& play_child) {
       }
     }
     cue.tell(own_cpu_ns() + waited_cpu_ns());
+    cue.tell(faults_of(RUSAGE_SELF) + faults_of(RUSAGE_CHILDREN));
     cue.stay();
   });
   WatchedTree tree(actor.pid());
@@ -410,12 +453,15 @@ void watch_play_of_chance(const std::function<void(unsigned)>& play_child) {
     ::nanosleep(&pause, nullptr);
   }
   const std::int64_t used = actor.heard();
+  const std::int64_t faults = actor.heard();
   tree.tick();
   tree.tick();
   EXPECT_EQ(tree.size(), 1U);
+  EXPECT_GE(tree.processes().total().faults[kPageFaults], faults);
+  EXPECT_LE(tree.processes().total().faults[kPageFaults], faults + 50);
   expect_between(tree.cpu_ns(), used, used + 2 * kMilli);
   expect_between(tree.root_total().cpu_ns, used, used + 2 * kMilli);
-  EXPECT_FALSE(tree.says_lower_bound()) << tree.reason_of("process.cpu_time_ns");
+  EXPECT_FALSE(tree.says_lower_bound()) << tree.reason_of("process");
 }
 
 TEST(EndedProcesses, NeverMakeASumFallInAPlayOfChance) {

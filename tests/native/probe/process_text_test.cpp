@@ -28,6 +28,29 @@ TEST(ProcessStat, ReadsTheFieldsThatAreNeeded) {
   EXPECT_EQ(stat->threads, 9);
   EXPECT_EQ(stat->start_ticks, 10912);
   EXPECT_EQ(stat->resident_pages, 813);
+  EXPECT_EQ(stat->name.text(), "python3");
+  EXPECT_FALSE(stat->kernel_thread);
+}
+
+TEST(ProcessStat, AddsMajorFaultsToAll) {
+  const auto stat = parse_pid_stat(
+      "5854 (a) S 17 5854 5854 0 -1 4194560 1292 80 7 3 12 3 4 1 20 0 9 0 10912 4026368 813 1");
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->own_faults, (FaultCounts{1299, 7}));
+  EXPECT_EQ(stat->children_faults, (FaultCounts{83, 3}));
+}
+
+TEST(ProcessStat, KnowsKernelThreads) {
+  const auto stat =
+      parse_pid_stat("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 2 0 0 20 0 1 0 6 0 0");
+  ASSERT_TRUE(stat);
+  EXPECT_TRUE(stat->kernel_thread);
+}
+
+TEST(ProcessStat, CutsALongName) {
+  const auto stat = parse_pid_stat(stat_of("kworker/u128:3-events_unbound"));
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->name.text(), "kworker/u128:3-");
 }
 
 TEST(ProcessStat, LetsTheNameHoldAnything) {
@@ -37,6 +60,7 @@ TEST(ProcessStat, LetsTheNameHoldAnything) {
     ASSERT_TRUE(stat) << name;
     EXPECT_EQ(stat->parent, 17) << name;
     EXPECT_EQ(stat->resident_pages, 813) << name;
+    EXPECT_EQ(stat->name.text(), name);
   }
 }
 
@@ -52,6 +76,8 @@ TEST(ProcessStat, RefusesEveryTextThatIsCutBeforeTheLastField) {
 TEST(ProcessStat, RefusesNumbersThatAreNone) {
   EXPECT_FALSE(parse_pid_stat("1 (a) S x 1 1 0 -1 0 0 0 0 0 1 1 1 1 20 0 1 0 1 1 1 1"));
   EXPECT_FALSE(parse_pid_stat("1 (a) S 9999999999 1 1 0 -1 0 0 0 0 0 1 1 1 1 20 0 1 0 1 1 1 1"));
+  EXPECT_FALSE(parse_pid_stat("1 (a) S 1 1 1 0 -1 0 x 0 0 0 1 1 1 1 20 0 1 0 1 1 1 1"));
+  EXPECT_FALSE(parse_pid_stat(") S 1 (1 1 0 -1 0 0 0 0 0 1 1 1 1 20 0 1 0 1"));
   EXPECT_FALSE(
       parse_pid_stat("1 (a) S 1 1 1 0 -1 0 0 0 0 0 999999999999999999 1 1 1 20 0 1 0 1 1 1 1"));
 }
@@ -76,6 +102,15 @@ TEST(ProcessStatus, ReadsTheIgnoredSignals) {
   EXPECT_FALSE(parse_status_sigign("SigIgn: xyz\n"));
   EXPECT_FALSE(parse_status_sigign("SigIgn: 1ffffffffffffffff\n"));
   EXPECT_FALSE(parse_status_sigign(""));
+}
+
+TEST(ProcessStatus, ReadsTheRealUser) {
+  EXPECT_EQ(parse_status_uid("Name:\tsudo\nUid:\t1000\t0\t0\t0\nGid:\t5\t5\t5\t5\n"), 1000U);
+  EXPECT_EQ(parse_status_uid("Uid:\t4294967294\t0\n"), 4294967294U);
+  EXPECT_FALSE(parse_status_uid("Uid:\t4294967296\t0\n"));
+  EXPECT_FALSE(parse_status_uid("Uid:\t-1\t0\n"));
+  EXPECT_FALSE(parse_status_uid("Uid:\n"));
+  EXPECT_FALSE(parse_status_uid("Name:\tcat\n"));
 }
 
 TEST(ProcessStatus, ReadsPeakAndCores) {

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "actor.hpp"
 #include "host_tree.hpp"
+#include "probe/memory.hpp"
 #include "probe/process.hpp"
 
 namespace probe {
@@ -97,6 +99,23 @@ TEST(Proportional, KnowsKernelsThatHaveNoSuchFile) {
   Proportional proportional(host.root());
   proportional.idle_list()->sizes = {{20, 500, 0, 0, record::State::kNotYet}};
   EXPECT_EQ(measure(proportional).sizes[0].state, record::State::kNotSupported);
+}
+
+TEST(Proportional, KnowsWhatIsSwappedOutWhereItIsSaid) {
+  const auto swap_of = [](const std::string& lines) {
+    const auto sizes = parse_smaps_rollup("Rss: 12 kB\nPss: 8 kB\n" + lines);
+    return sizes ? sizes->swap_bytes : -99;
+  };
+  EXPECT_EQ(swap_of("Swap:   8 kB\nSwapPss:   5 kB\nLocked: 0 kB\n"), 5 * 1024);
+  EXPECT_EQ(swap_of("SwapPss:   5 kB\nSwap:   8 kB\n"), 5 * 1024);
+  EXPECT_EQ(swap_of("Swap:   8 kB\n"), 8 * 1024);
+  EXPECT_EQ(swap_of(""), record::unknown(record::State::kNotSupported));
+  const HostTree host;
+  host.write_process(20, 1);
+  host.write("proc/20/smaps_rollup", "Rss: 12 kB\nPss: 8 kB\nSwapPss: 3 kB\n");
+  Proportional proportional(host.root());
+  proportional.idle_list()->sizes = {{20, 500, 0, 0, record::State::kNotYet}};
+  EXPECT_EQ(measure(proportional).sizes[0].swap_bytes, 3 * 1024);
 }
 
 TEST(Proportional, MeasuresAgainAndAgain) {

@@ -41,25 +41,70 @@ TEST(MemorySizes, ReadsRssAndPssAndNotTheirParts) {
   EXPECT_FALSE(parse_smaps_rollup("Rss: 1 kB\nPss_Dirty: 1 kB\n"));
 }
 
-TEST(Storage, ReadsKibibytesThatWereRequested) {
-  const auto storage =
-      parse_vmstat("nr_free_pages 1\npgpgin 1176885\npgpgout 934876\npgpgoutrun 3\n");
-  EXPECT_EQ(storage.read_bytes, 1176885LL * 1024);
-  EXPECT_EQ(storage.write_bytes, 934876LL * 1024);
+TEST(MemoryInfo, ReadsCacheAndSwap) {
+  const auto memory = parse_meminfo(
+      "MemTotal: 100000 kB\nBuffers: 31100 kB\nCached: 2871408 kB\nSwapCached: 5 kB\n"
+      "SwapTotal: 4000 kB\nSwapFree: 1500 kB\nShmem: 8872 kB\nSReclaimable: 227916 kB\n");
+  ASSERT_TRUE(memory);
+  EXPECT_EQ(memory->cache_bytes, (31100 + 2871408 + 227916 - 8872) * 1024LL);
+  EXPECT_EQ(memory->swap_total_bytes, 4000 * 1024);
+  EXPECT_EQ(memory->swap_used_bytes, 2500 * 1024);
 }
 
-TEST(Storage, LeavesOutWhatIsNotThere) {
-  const auto storage = parse_vmstat("pgpgin 1\npgpgout\n");
-  EXPECT_EQ(storage.read_bytes, 1024);
-  EXPECT_FALSE(storage.write_bytes);
-  EXPECT_FALSE(parse_vmstat("").read_bytes);
+TEST(MemoryInfo, IsNeverNegativeAndUnknownWhereAPartIsMissing) {
+  constexpr record::Value kNone = record::unknown(record::State::kNotSupported);
+  const auto odd =
+      parse_meminfo("MemTotal: 1 kB\nCached: 5 kB\nShmem: 9 kB\nSwapTotal: 1 kB\nSwapFree: 2 kB\n");
+  ASSERT_TRUE(odd);
+  EXPECT_EQ(odd->cache_bytes, 0);
+  EXPECT_EQ(odd->swap_used_bytes, 0);
+  const auto none = parse_meminfo("MemTotal: 1 kB\nCached: 5 kB\n");
+  ASSERT_TRUE(none);
+  EXPECT_EQ(none->cache_bytes, kNone);
+  EXPECT_EQ(none->swap_total_bytes, kNone);
+  EXPECT_EQ(none->swap_used_bytes, kNone);
 }
 
-TEST(Load, ReadsTheThreadsBehindTheSlash) {
-  EXPECT_EQ(parse_loadavg("0.01 0.11 0.07 1/82 5854\n"), 82);
+TEST(Vmstat, ReadsWhatIsOursAndNotWhatBeginsLikeIt) {
+  const auto vmstat = parse_vmstat(
+      "nr_free_pages 1\npgpgin 1176885\npgpgout 934876\npgpgoutrun 3\npswpin 4\npswpout 5\n"
+      "pgfault 348752480\npgmajfault 152972\npgfault 1\n");
+  EXPECT_EQ(vmstat.read_bytes, 1176885LL * 1024);
+  EXPECT_EQ(vmstat.write_bytes, 934876LL * 1024);
+  EXPECT_EQ(vmstat.swap_in_pages, 4);
+  EXPECT_EQ(vmstat.swap_out_pages, 5);
+  EXPECT_EQ(vmstat.page_faults, 348752480);
+  EXPECT_EQ(vmstat.major_page_faults, 152972);
+}
+
+TEST(Vmstat, LeavesOutWhatIsNotThere) {
+  constexpr record::Value kNone = record::unknown(record::State::kNotSupported);
+  const auto vmstat = parse_vmstat("pgpgin 1\npgpgout\npgfault x\n");
+  EXPECT_EQ(vmstat.read_bytes, 1024);
+  EXPECT_EQ(vmstat.write_bytes, kNone);
+  EXPECT_EQ(vmstat.page_faults, kNone);
+  EXPECT_EQ(parse_vmstat("").read_bytes, kNone);
+}
+
+TEST(Load, ReadsTheThreadsBehindTheSlashAndTheFirstAverage) {
+  const auto load = parse_loadavg("12.34 0.11 0.07 1/82 5854\n");
+  ASSERT_TRUE(load);
+  EXPECT_EQ(load->threads, 82);
+  EXPECT_EQ(load->load_1min_milli, 12'340);
+  EXPECT_EQ(parse_loadavg("0.05 0.11 0.07 1/82 5854\n")->load_1min_milli, 50);
   EXPECT_FALSE(parse_loadavg("0.01 0.11 0.07 1 5854\n"));
   EXPECT_FALSE(parse_loadavg("0.01 0.11 0.07 1/ 5854\n"));
   EXPECT_FALSE(parse_loadavg(""));
+}
+
+TEST(Load, HasNoAverageWhereThatIsNoNumber) {
+  constexpr record::Value kNone = record::unknown(record::State::kNotSupported);
+  for (const auto* text : {"x 0 0 1/8 5\n", "1 0 0 1/8 5\n", "1.5 0 0 1/8 5\n", "1.-5 0 0 1/8 5\n",
+                           "-1.50 0 0 1/8 5\n", "99999999999999999999.00 0 0 1/8 5\n"}) {
+    const auto load = parse_loadavg(text);
+    ASSERT_TRUE(load) << text;
+    EXPECT_EQ(load->load_1min_milli, kNone) << text;
+  }
 }
 
 TEST(Cores, ReadsRangesAndSingleNumbers) {

@@ -38,6 +38,7 @@ class WatchedTree {
   [[nodiscard]] std::int64_t cpu_ns() const { return tree_.total().cpu_ns; }
   [[nodiscard]] Processes& processes() { return tree_; }
 
+  [[nodiscard]] const MissingList& missing() const { return missing_; }
   [[nodiscard]] std::string reason_of(std::string_view name) const {
     for (const auto& missing : missing_.list()) {
       if (missing.name == name) return missing.reason;
@@ -45,7 +46,7 @@ class WatchedTree {
     return {};
   }
   [[nodiscard]] bool says_lower_bound() const {
-    return reason_of("process.cpu_time_ns").starts_with("lower bound: ");
+    return reason_of("process").starts_with("lower bound: ");
   }
 
  private:
@@ -58,6 +59,10 @@ class WatchedTree {
     for (std::size_t i = 0; i < before.io.size(); ++i) {
       EXPECT_GE(tree_.total().io[i], before.io[i]);
       EXPECT_GE(tree_.root_total().io[i], root_before.io[i]);
+    }
+    for (std::size_t i = 0; i < before.faults.size(); ++i) {
+      EXPECT_GE(tree_.total().faults[i], before.faults[i]);
+      EXPECT_GE(tree_.root_total().faults[i], root_before.faults[i]);
     }
     return tree_.total();
   }

@@ -41,6 +41,14 @@ TEST_F(BudgetTest, LowersDetailFirstThenTheRate) {
   EXPECT_EQ(budget_.rate_hz(10), 2.5);  // 75 ms a second: within the budget
 }
 
+TEST_F(BudgetTest, AllowsMoreToWhomAsksForMore) {
+  wished_hz_ = 1000;
+  EXPECT_EQ(tick(10'000, kMs / 4), 0);  // a quarter of a core
+  tick(1000, kMs);
+  EXPECT_TRUE(budget_.lean());
+  EXPECT_EQ(budget_.rate_hz(1000), 500);
+}
+
 TEST_F(BudgetTest, NeverGoesBelowOneTickASecond) {
   tick(1000, 900 * kMs);
   EXPECT_EQ(budget_.rate_hz(10), 1.25);
