@@ -207,8 +207,9 @@ class Extension:
             for index in cell.index:
                 if self._due(cell, index):
                     self.session.wait(index)
-                    rendered = self.session.summary(index, self.settings.level)
-                    self.shell.display_pub.publish(views.bundle(rendered), {})
+                    level = self.settings.level
+                    rendered = self.session.summary(index, level)
+                    self.shell.display_pub.publish(views.bundle(rendered, level), {})
         except Exception as error:  # noqa: BLE001
             self._fail("summary", error)
 

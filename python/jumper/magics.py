@@ -35,7 +35,7 @@ VERBS: Final = {
     "help": ("", "this list"),
 }
 CELLS: Final = "CELL: n is the latest run of In [n], #k entry k of the history, -1 the last cell."
-DOCTOR_S: Final = 60  # each of its checks has a limit of its own; all together 36 s
+DOCTOR_S: Final = 60  # each of its checks has a limit of its own; all together 41 s
 CHANGEABLE: Final = tuple(name for name, setting in SETTINGS.items() if setting.choices)
 
 
@@ -119,8 +119,9 @@ class JumperMagics(Magics):
         _refuse("summary", cells[1:])
         cell = find(self._session.cells(), cells[0] if cells else "-1")
         self._session.wait(cell.index)
-        rendered = self._session.summary(cell.index, level or self._settings.level)
-        self._publish(views.bundle(rendered))
+        level = level or self._settings.level
+        rendered = self._session.summary(cell.index, level)
+        self._publish(views.bundle(rendered, level))
 
     def _history(self, arguments: list[str]) -> None:
         _refuse("history", arguments)

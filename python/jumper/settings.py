@@ -126,7 +126,7 @@ def _settings() -> tuple[Setting, ...]:
             default="process",
             parse=_one_of(LEVELS),
             allowed="process, user, job, node or all",
-            about="What a summary is about: the kernel with its children, its user, its job, the node.",
+            about="What a summary is about: the kernel with its children, its user, job or node.",
             choices=LEVELS,
         ),
         Setting(

@@ -13,12 +13,15 @@ HIGHLIGHTED_MOST = 100_000  # characters; pygments takes about a second for ten 
 CELL_STYLE = "text-align:left;vertical-align:top;white-space:pre-wrap;overflow-wrap:anywhere"
 
 
-def bundle(rendered: _native.Rendered) -> Bundle:
-    return {
-        "text/plain": rendered.text,
-        "text/html": rendered.html,
-        JSON_TYPE: json.loads(rendered.json),
-    }
+def bundle(rendered: _native.Rendered, level: str = "process") -> Bundle:
+    """The levels user and job only where they were asked for: they take 1 to 2 kB a cell."""
+    shown = json.loads(rendered.json)
+    dropped = {"user", "job"} - {level} if level != "all" else set()
+    for summary in shown if isinstance(shown, list) else [shown]:
+        for part in ("levels", "unknown", "notes"):
+            for key in [key for key in summary.get(part, {}) if key.split(".")[0] in dropped]:
+                del summary[part][key]
+    return {"text/plain": rendered.text, "text/html": rendered.html, JSON_TYPE: shown}
 
 
 def table(rows: Iterable[tuple[str, str]]) -> Bundle:

@@ -34,8 +34,7 @@ std::string namespace_of(const std::string& root, const std::string& process) {
 Network::Network(const std::string& root, pid_t root_pid, Levels levels, MissingList& missing) {
   if (levels.node) add("node", node_.emplace(root, "/proc/net/dev", "/sys/class/net"), missing);
   if (root_pid != 0 && levels.process) {
-    say_all("process", State::kNotSupported,
-            "the kernel counts traffic of each network namespace, not of each process", missing);
+    say_all("process", State::kNotSupported, "counted by network namespace only", missing);
   }
   if (root_pid == 0 || !levels.job) return;
   const std::string process = std::to_string(root_pid);

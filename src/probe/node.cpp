@@ -95,8 +95,7 @@ Node::Node(const std::string& root, bool all, MissingList& missing) : stat_(root
   }
   for (const char* name :
        {"node.io_read_bytes", "node.io_write_bytes", "node.io_read_ops", "node.io_write_ops"}) {
-    missing.say(name, State::kNotSupported,
-                "the kernel counts reads and writes of each process, not of the node");
+    missing.say(name, State::kNotSupported, "counted by process only");
   }
 }
 

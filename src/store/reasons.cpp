@@ -8,6 +8,7 @@ namespace store {
 namespace {
 
 constexpr std::size_t kMostReasonBytes = 160;
+constexpr std::size_t kMostNames = 64;
 constexpr std::string_view kLowerBound = "lower bound: ";
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 
@@ -28,8 +29,8 @@ bool covers(std::string_view name, std::string_view level, std::string_view metr
   if (name.front() != '.') return false;
   name.remove_prefix(1);
   while (name.ends_with('*') || name.ends_with('_')) name.remove_suffix(1);
-  return metric.starts_with(name) &&
-         (metric.size() == name.size() || name.empty() || metric[name.size()] == '_');
+  return metric.starts_with(name) && (metric.size() == name.size() || name.empty() ||
+                                      metric[name.size()] == '_' || metric[name.size()] == '.');
 }
 
 std::string sentence(record::State state, std::string_view reason) {
@@ -63,6 +64,20 @@ bool Reasons::touches(std::size_t place) const {
     }
   }
   return true;
+}
+
+std::vector<std::string> Reasons::missing_of(std::string_view level) const {
+  std::vector<std::string> names;
+  for (const record::Missing& missing : recording_.missing()) {
+    const std::string_view name = missing.name;
+    if (missing.time_ns > end_ns_ || missing.state == record::State::kMeasured ||
+        !name.starts_with(level) || !name.substr(level.size()).starts_with('.')) {
+      continue;
+    }
+    if (names.size() == kMostNames) break;
+    names.emplace_back(name.substr(level.size() + 1, kMostReasonBytes));
+  }
+  return names;
 }
 
 std::optional<std::string> Reasons::recorded(std::string_view level,

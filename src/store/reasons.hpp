@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "record/value.hpp"
 #include "store/recording.hpp"
@@ -22,6 +23,10 @@ class Reasons {
   // begins with "lower bound: " isn't among them.
   [[nodiscard]] std::optional<std::string> recorded(std::string_view level,
                                                     std::string_view metric) const;
+
+  // Names that the recording says are missing, of one level, without the level:
+  // "net_receive_bytes".
+  [[nodiscard]] std::vector<std::string> missing_of(std::string_view level) const;
 
   // "lower bound: <reason>" when a value that is measured may be too small in this cell. A record
   // that says so with state kMeasured is about the second before and the second after its time, or

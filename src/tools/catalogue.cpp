@@ -19,31 +19,28 @@ constexpr std::size_t kFullReads = 10;
 constexpr std::int64_t kPauseNs = 20'000'000;  // between two reads of the same
 constexpr std::int64_t kTickNs = 100'000'000;
 constexpr int kMostTicks = 10;
+constexpr int kMostTicksForDevices = 50;  // a driver that nobody uses takes seconds to start
 constexpr std::size_t kBufferBytes = 1 << 16;
 
 constexpr std::string_view kTree = "tree";
 constexpr std::string_view kNode = "node";
 
-// Longer endings before those that end them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kUnits{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kUnits{{
     {"_bytes", "bytes"},
     {"_ns", "ns"},
     {"_us", "us"},
     {"_ms", "ms"},
     {"_ops", "ops"},
     {"_percent", "percent"},
-    {"_millipercent", "millipercent"},
-    {"_permille", "permille"},
+    {"_milli", "thousandths"},
     {"_millicores", "millicores"},
     {"_milliwatts", "milliwatts"},
     {"_microwatts", "microwatts"},
-    {"_microjoules", "microjoules"},
     {"_millijoules", "millijoules"},
-    {"_hertz", "hertz"},
-    {"_kilohertz", "kilohertz"},
-    {"_megahertz", "megahertz"},
-    {"_millicelsius", "millicelsius"},
+    {"_microjoules", "microjoules"},
+    {"_hz", "Hz"},
     {"_celsius", "celsius"},
+    {"_millicelsius", "millicelsius"},
     {"_pages", "pages"},
 }};
 
@@ -58,11 +55,24 @@ void tick(probe::Sampler& sampler, record::Sample& sample) {
   sampler.tick(sample, base::monotonic_ns());
 }
 
-bool is_settled(const probe::Sampler& sampler, const record::Sample& sample) {
-  if (sampler.columns().size() < sampler.most_columns()) return false;
+bool is_complete(const record::Sample& sample) {
   return std::ranges::none_of(sample.values, [](record::Value value) {
     return record::state_of(value) == record::State::kNotYet;
   });
+}
+
+// A source that has found nothing yet, and hasn't said that there is nothing.
+bool still_looks(const probe::Sampler& sampler) {
+  for (const probe::Source* source : sampler.sources()) {
+    if (source->most_columns() == 0 || !source->columns().empty()) continue;
+    const bool has_spoken = std::ranges::any_of(sampler.missing(), [&](const auto& missing) {
+      const std::size_t dot = missing.name.find('.');
+      return dot != missing.name.npos &&
+             std::string_view(missing.name).substr(dot + 1).starts_with(source->name());
+    });
+    if (!has_spoken) return true;
+  }
+  return false;
 }
 
 // Those of the tree and the node come first, in this order; the node's by their level.
@@ -186,7 +196,11 @@ Catalogue look(const probe::SamplerOptions& options) {
   sample.flags = record::kEdgeSample;
   sampler.want_proportional();
   tick(sampler, sample);
-  for (int taken = 1; taken < 2 || (taken < kMostTicks && !is_settled(sampler, sample)); ++taken) {
+  const auto go_on = [&](int taken) {
+    return taken < 2 || (taken < kMostTicks && !is_complete(sample)) ||
+           (taken < kMostTicksForDevices && still_looks(sampler));
+  };
+  for (int taken = 1; go_on(taken); ++taken) {
     pause_for(kTickNs);
     tick(sampler, sample);
   }

@@ -36,8 +36,9 @@ struct Catalogue {
   record::Machine machine;
 };
 
-// Takes ticks, 100 ms apart: two, and more for up to a second while threads still look for devices
-// or measure. Throws base::Error when there is no process `options.root_pid`.
+// Takes ticks, 100 ms apart: two, more for up to a second while threads still measure, and for up
+// to five while a source hasn't said whether there are devices. Throws base::Error when there is no
+// process `options.root_pid`.
 Catalogue look(const probe::SamplerOptions& options);
 
 // Fills the costs: medians of 20 reads (10 full ones), 20 ms apart, because at 10 Hz the caches

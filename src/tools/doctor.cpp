@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 
 constexpr std::array kChecks{
     Check{"program", "the program", Result::kLimited, 2s, check_program},
-    Check{"levels", "measuring", Result::kMissing, 10s, check_measuring},
+    Check{"levels", "measuring", Result::kMissing, 15s, check_measuring},
     Check{"system calls", "system calls", Result::kMissing, 5s, check_calls},
     Check{"processes", "what /proc shows", Result::kMissing, 5s, check_processes},
     Check{"places", "recordings", Result::kMissing, 5s, check_places},

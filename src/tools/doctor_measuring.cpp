@@ -23,7 +23,8 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kLevels{"process", "user", "job", "node"};
 constexpr std::size_t kMostNames = 3;
-constexpr std::array kGpuFiles{"/dev/nvidiactl", "/dev/kfd"};
+constexpr const char* kNvidiaFile = "/dev/nvidiactl";  // there when the driver is loaded
+constexpr const char* kAmdFile = "/dev/kfd";
 constexpr rlim_t kFewDescriptors = 1024;
 
 bool is_of(std::string_view name, std::string_view level) {
@@ -216,6 +217,17 @@ std::string_view device_of(std::string_view name) {
   return is_gpu(name) && dot != rest.npos ? rest.substr(0, dot) : std::string_view();
 }
 
+// No device, as opposed to one that can't be measured.
+bool is_absent(const Subject& subject, const Catalogue& found, const record::Missing& missing) {
+  if (missing.state != record::State::kNotSupported) return false;
+  const bool has_columns = std::ranges::any_of(found.columns, [&](const record::Column& column) {
+    return find_reason({&missing, 1}, column.name) != nullptr;
+  });
+  if (has_columns) return false;
+  const char* file = metric_of(missing.name).starts_with("drm") ? kAmdFile : kNvidiaFile;
+  return ::access((subject.root + file).c_str(), F_OK) != 0;
+}
+
 void check_gpu(const Subject& subject, const Catalogue& found, Sheet& sheet) {
   std::vector<std::string_view> devices;
   for (const record::Column& column : found.columns) {
@@ -234,24 +246,29 @@ void check_gpu(const Subject& subject, const Catalogue& found, Sheet& sheet) {
     const std::string text = fmt::format("{} of {} values are measured", known, columns);
     known > 0 ? sheet.ok(device, text) : sheet.limited(device, text);
   }
+  bool said = !devices.empty();
   std::vector<Lack> lacks;
+  std::vector<Lack> absent;
   for (const record::Missing& one : found.missing) {
     if (!is_gpu(one.name)) continue;
-    add(lacks, one.name, state_text(record::unknown(one.state), &one));
+    said = true;
+    add(is_absent(subject, found, one) ? absent : lacks, one.name,
+        state_text(record::unknown(one.state), &one));
   }
-  const bool has_device = std::ranges::any_of(kGpuFiles, [&](const char* file) {
-    return ::access((subject.root + file).c_str(), F_OK) == 0;
-  });
-  for (const Lack& lack : lacks) {
-    if (!devices.empty() || has_device) {
-      sheet.limited("GPU", lack.text());
-    } else {
-      sheet.ok("GPU", lack.reason);
-    }
+  for (const Lack& lack : lacks) sheet.limited("GPU", lack.text());
+  for (const Lack& lack : absent) sheet.ok("GPU", lack.reason);
+  const bool is_silent = std::ranges::any_of(found.sources,
+                                             [](const SourceEntry& source) {
+                                               return source.name == "gpu" && source.number == 0;
+                                             }) &&
+                         std::ranges::none_of(found.missing, [](const record::Missing& one) {
+                           return metric_of(one.name).starts_with("gpu");
+                         });
+  if (is_silent) {
+    sheet.limited("GPU", "the NVIDIA driver hasn't answered yet", "does `nvidia-smi` answer?");
+  } else if (!said) {
+    sheet.ok("GPU", "this version looks for none");
   }
-  if (!devices.empty() || !lacks.empty()) return;
-  if (has_device) return sheet.limited("GPU", "there is one that this version doesn't measure");
-  sheet.ok("GPU", fmt::format("there is none: no {}", fmt::join(kGpuFiles, ", ")));
 }
 
 }  // namespace

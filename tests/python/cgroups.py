@@ -24,6 +24,8 @@ class Group:
             cpu = self._make(ROOT / "cpu" / name)
             (cpu / "cpu.cfs_period_us").write_text(str(PERIOD_US))
             (cpu / "cpu.cfs_quota_us").write_text(str(int(cores * PERIOD_US)))
+            if (ROOT / "cpuacct").resolve() != (ROOT / "cpu").resolve():
+                self._make(ROOT / "cpuacct" / name)
             memory = self._make(ROOT / "memory" / name)
             (memory / "memory.limit_in_bytes").write_text(str(memory_bytes))
         except OSError:

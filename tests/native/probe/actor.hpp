@@ -96,6 +96,13 @@ inline std::int64_t waited_cpu_ns() {
 
 inline std::int64_t own_cpu_ns() { return base::clock_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
+// All page faults of this process (RUSAGE_SELF) or of those it waited for.
+inline std::int64_t faults_of(int who) {
+  rusage usage{};
+  ::getrusage(who, &usage);
+  return usage.ru_minflt + usage.ru_majflt;
+}
+
 // The root of a tree: a child of the test in a session of its own. Orphans come to the test, which
 // is outside of the tree.
 class Actor {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "host_tree.hpp"
 #include "watched_tree.hpp"
@@ -203,6 +202,7 @@ TEST(Consumers, AreBoundedWhenManyHaveEnded) {
   static_assert(kChildren > 2 * Consumers::kMostEnded);
   const Actor actor([](const Cue& cue) {
     std::vector<pid_t> pids;
+    pids.reserve(kChildren);
     for (int i = 0; i < kChildren; ++i) {
       pids.push_back(child([&, i] {
         if (i == 3) occupy(32 << 20);

@@ -74,4 +74,10 @@ class WatchedTree {
   std::int64_t later_ns_ = 0;
 };
 
+// Children's times are shown in two fields of 10 ms each; nothing may be counted that wasn't used.
+inline void expect_between(std::int64_t counted, std::int64_t least, std::int64_t most) {
+  EXPECT_GE(counted, least - kChildrenSlackNs);
+  EXPECT_LE(counted, most);
+}
+
 }  // namespace probe

@@ -29,6 +29,7 @@ TEST(UnitOf, IsTheNamesEnding) {
   EXPECT_EQ(unit_of("node.capacity_millicores"), "millicores");
   EXPECT_EQ(unit_of("node.gpu0.power_milliwatts"), "milliwatts");
   EXPECT_EQ(unit_of("node.gpu0.busy_percent"), "percent");
+  EXPECT_EQ(unit_of("node.gpu0.clock_hz"), "Hz");
   EXPECT_EQ(unit_of("process.threads"), "count");
   EXPECT_EQ(unit_of("node.returns"), "count");
   EXPECT_EQ(unit_of(""), "count");
