@@ -1,6 +1,7 @@
 #include "bind/session.hpp"
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 
 #include "record/text.hpp"
@@ -172,10 +173,17 @@ Status Session::status() {
     if (!gap.text.empty()) reason += ": " + gap.text;
     status.gaps.emplace_back(static_cast<double>(gap.end_ns - gap.begin_ns) / 1e9, reason);
   }
+  // The newest word of each name; "measured" alone takes back what was said before.
+  std::map<std::string, std::string> newest;
   for (const record::Missing& missing : recording_.missing()) {
-    std::string reason(record::state_word(missing.state));
-    status.missing.emplace_back(missing.name, reason + ": " + missing.reason);
+    const bool taken_back = missing.state == record::State::kMeasured && missing.reason.empty();
+    if (taken_back) {
+      newest.erase(missing.name);
+    } else {
+      newest[missing.name] = std::string(record::state_word(missing.state)) + ": " + missing.reason;
+    }
   }
+  for (auto& [name, text] : newest) status.missing.emplace_back(name, std::move(text));
   return status;
 }
 

@@ -100,6 +100,7 @@ Sampler::Sampler(const SamplerOptions& options)
 
 std::vector<Source*> Sampler::sources() const {
   std::vector<Source*> sources;
+  sources.reserve(sources_.size());
   for (const auto& source : sources_) sources.push_back(source.get());
   return sources;
 }

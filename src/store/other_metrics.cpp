@@ -70,14 +70,13 @@ void OtherMetrics::put_into(CellSummary& summary, const Reasons& reasons) const 
     if (!level.why_absent.empty()) continue;
     const std::string prefix = level.name + '.';
     for (const std::string& metric : reasons.missing_of(level.name)) {
-      // What has a column is judged by its values; of traffic alone people expect the figures.
-      if (is_elsewhere(metric) || tracks_.contains(prefix + metric)) continue;
-      if (metric.ends_with("_bytes")) level.others.try_emplace(metric);
-      if (metric.ends_with("_bytes") || metric.find('_') == std::string::npos) {
-        summary.unknown.emplace(
-            prefix + metric,
-            reasons.why(level.name, metric, record::unknown(record::State::kNotSupported)));
-      }
+      // Of what has no column at all, the summary has what people look for.
+      const bool wanted = metric == "gpu" || metric == "drm" ||
+                          (metric.starts_with("net_") && metric.ends_with("_bytes"));
+      if (!wanted || tracks_.contains(prefix + metric)) continue;
+      level.others.try_emplace(metric);
+      constexpr record::Value kNone = record::unknown(record::State::kNotSupported);
+      summary.unknown.emplace(prefix + metric, reasons.why(level.name, metric, kNone));
     }
     for (auto one = tracks_.lower_bound(prefix);
          one != tracks_.end() && one->first.starts_with(prefix); ++one) {

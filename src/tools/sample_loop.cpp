@@ -155,9 +155,7 @@ class Loop {
   void push_new_missing() {
     const auto& missing = sampler_.missing();
     for (; missing_pushed_ < missing.size(); ++missing_pushed_) {
-      record::Missing one = missing[missing_pushed_];
-      if (one.time_ns == 0) one.time_ns = base::monotonic_ns();
-      push(std::move(one));
+      push(missing[missing_pushed_]);  // time 0: it holds for the whole recording
     }
   }
 
@@ -210,7 +208,8 @@ class Loop {
   void push_consumers() {
     record::Consumers consumers = sampler_.take_consumers(last_sample_ns_);
     if (consumers.end_ns - consumers.begin_ns < kLeastConsumersNs) return;
-    if (consumers.list.size() > 1 || consumers.others > 0) push(std::move(consumers));
+    if (consumers.list.size() > 1 || consumers.others > 0 || consumers.others_cpu_time_ns > 0)
+      push(std::move(consumers));
   }
 
   static std::string source_from(int fd) {

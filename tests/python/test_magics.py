@@ -185,7 +185,7 @@ def test_a_bad_configuration_file_is_said_under_the_first_cell(open_notebook):
         ("%jumper set summary=", ["always", "auto", "never"]),
         ("%jumper set level=p", ["process"]),
         ("%jumper summary --le", ["--level"]),
-        ("%jumper summary --level ", ["all", "node", "process"]),
+        ("%jumper summary --level ", ["all", "job", "node", "process", "user"]),
         ("%jumper summary 3 --level=n", ["node"]),
         ("x = 1\n%jumper hi", ["history"]),
     ],

@@ -32,7 +32,7 @@ def test_what_is_allowed_is_taken(name, text, value):
         *(("rate", bad) for bad in ("0", "-1", "1000.1", "0.09", "nan", "inf", "fast", "", None)),
         *(("summary", bad) for bad in ("yes", "", None, "AUTO")),
         *(("min_reports", bad) for bad in ("-1", "1.5", "many", "")),
-        *(("level", bad) for bad in ("user", "", None, 1)),
+        *(("level", bad) for bad in ("users", "", None, 1)),
         *(("directory", bad) for bad in ("", 5)),
     ],
 )

@@ -228,7 +228,7 @@ TEST(Network, SaysWhyProcessesHaveNone) {
   Reader reader("/", ::getpid());
   EXPECT_EQ(reader.network.columns().size(), 5U);
   EXPECT_EQ(reader.reason("process.net_receive_bytes"),
-            "the kernel counts traffic of each network namespace, not of each process");
+            "counted by network namespace only");
   EXPECT_EQ(reader.reason("job.net_errors"), "the job shares the node's network namespace");
 }
 
