@@ -179,10 +179,24 @@ def measure(folder: Path, rounds: int, seconds: float, say: Say) -> Figures:
                     costs[f"{name}_idle"].append(one.record(path, 10, seconds))
                     peers[f"{name}_idle"].append(one.poll(10, seconds, folder))
     found = figures_of(costs, peers)
+    found |= costs_of_sources(path)
     waking_us = statistics.median(waking for _, waking in bare)
     found["sampler.bare_reads_us"] = of_runs(
         [reads for reads, _ in bare], note=f"Python's sleep of 100 ms alone {waking_us:.0f} µs"
     )
+    return found
+
+
+def costs_of_sources(program: str) -> Figures:
+    """What each source takes at an ordinary tick; the note has when everything is read."""
+    done = subprocess.run([program, "sample", "--list", "--json"], capture_output=True, check=True)
+    found: Figures = {}
+    for line in done.stdout.splitlines():
+        metric = json.loads(line)
+        full_us = metric["source_full_cost_us"]
+        note = f"once a second and at edges {full_us:.0f} µs" if full_us is not None else ""
+        name = f"sampler.source.{metric['source']}_us"
+        found.setdefault(name, Figure(metric["source_cost_us"], note=note))
     return found
 
 

@@ -59,6 +59,7 @@ class FileSystems final : public Source {
   [[nodiscard]] const std::vector<record::Column>& columns() const noexcept override {
     return columns_;
   }
+  [[nodiscard]] bool seldom() const noexcept override { return true; }
   void read(std::span<record::Value> values, const Turn& turn) noexcept override;
 
   // One for each pair of columns: name "file_system0", model = its type ("nfs4"), id = where it is

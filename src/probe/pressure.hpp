@@ -49,6 +49,7 @@ class Pressure final : public Source {
   [[nodiscard]] const std::vector<record::Column>& columns() const noexcept override {
     return columns_;
   }
+  [[nodiscard]] bool seldom() const noexcept override { return true; }
   void read(std::span<record::Value> values, const Turn& turn) noexcept override;
 
  private:

@@ -198,7 +198,9 @@ void Sampler::read_sources(std::span<record::Value> values, const Turn& turn) no
     std::size_t at = 0;
     for (const auto& source : sources_) {
       const std::size_t count = source->columns().size();
-      source->read(std::span(source_values_).subspan(at, count), turn);
+      if (turn.full || !source->seldom()) {
+        source->read(std::span(source_values_).subspan(at, count), turn);
+      }
       at += count;
     }
   }

@@ -50,6 +50,10 @@ class Source {
   // The processes of the tree, once a second, for those that ask a driver about them. Never waits.
   virtual void set_processes(std::span<const pid_t> /*pids*/) noexcept {}
 
+  // True: read on full turns only, since what it tells is a sum that changes slowly; between, its
+  // last values are repeated.
+  [[nodiscard]] virtual bool seldom() const noexcept { return false; }
+
   // Fills `values`, as many as columns(). No allocation, no lock, nothing that may hang: what can
   // (a driver, a remote file system) belongs on a thread of its own.
   virtual void read(std::span<record::Value> values, const Turn& turn) noexcept = 0;

@@ -227,8 +227,7 @@ TEST(Network, HasTheColumnsOfTheNode) {
 TEST(Network, SaysWhyProcessesHaveNone) {
   Reader reader("/", ::getpid());
   EXPECT_EQ(reader.network.columns().size(), 5U);
-  EXPECT_EQ(reader.reason("process.net_receive_bytes"),
-            "counted by network namespace only");
+  EXPECT_EQ(reader.reason("process.net_receive_bytes"), "counted by network namespace only");
   EXPECT_EQ(reader.reason("job.net_errors"), "the job shares the node's network namespace");
 }
 

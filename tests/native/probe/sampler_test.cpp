@@ -78,6 +78,25 @@ TEST(Sampler, HasTheColumnsThatOthersRelyOn) {
           "+node.swap_in_bytes +node.swap_out_bytes +node.cpu_steal_ns "));
 }
 
+TEST(Sampler, ReadsWhatChangesSlowlyAtEdgesAndOnceASecond) {
+  const HostTree host;
+  host.write("proc/stat", HostTree::stat_text(1));
+  const auto pressure = [&](const char* total) {
+    host.write("proc/pressure/cpu",
+               std::string("some avg10=0.00 avg60=0.00 avg300=0.00 total=") + total + "\n");
+  };
+  pressure("10");
+  Watch watch(SamplerOptions{.root = host.root(), .process_level = false});
+  watch.tick();
+  EXPECT_EQ(watch.at("node.pressure_cpu_some_ns"), 10'000);
+  pressure("20");
+  watch.tick();
+  EXPECT_EQ(watch.at("node.pressure_cpu_some_ns"), 10'000);
+  watch.sample.flags = record::kEdgeSample;
+  watch.tick();
+  EXPECT_EQ(watch.at("node.pressure_cpu_some_ns"), 20'000);
+}
+
 TEST(Sampler, ReadsACapturedMachine) {
   Watch watch(SamplerOptions{.root = JUMPER_TEST_DATA "/hosts/vm", .root_pid = 700});
   watch.tick();
