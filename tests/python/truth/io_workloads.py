@@ -136,6 +136,7 @@ def children_between_ticks_io():
     """None lives for two ticks. What they read at their start, only the kernel's account knows."""
     yield
     before = counters()
+    time.sleep(SETTLE_S)
     for i in range(8):
         command = ["dd", "if=/dev/zero", f"of={i}", "bs=1M", "count=3", "status=none"]
         subprocess.run(command, check=True)
