@@ -9,19 +9,54 @@ from . import _native
 
 Bundle = dict[str, Any]
 JSON_TYPE = "application/vnd.jumper+json"
+ORDINARY = {  # what the summary has of every level
+    "capacity",
+    "cpu_percent",
+    "cpu_time_s",
+    "memory_bytes",
+    *(f"{kind}_{way}_bytes" for kind in ("io", "storage") for way in ("read", "write")),
+    *(f"io_{way}_ops" for way in ("read", "write")),
+    "processes",
+    "threads",
+}
 HIGHLIGHTED_MOST = 100_000  # characters; pygments takes about a second for ten times as many
 CELL_STYLE = "text-align:left;vertical-align:top;white-space:pre-wrap;overflow-wrap:anywhere"
 
 
 def bundle(rendered: _native.Rendered, level: str = "process") -> Bundle:
-    """The levels user and job only where they were asked for: they take 1 to 2 kB a cell."""
     shown = json.loads(rendered.json)
-    dropped = {"user", "job"} - {level} if level != "all" else set()
-    for summary in shown if isinstance(shown, list) else [shown]:
-        for part in ("levels", "unknown", "notes"):
-            for key in [key for key in summary.get(part, {}) if key.split(".")[0] in dropped]:
-                del summary[part][key]
+    if level != "all":
+        for summary in shown if isinstance(shown, list) else [shown]:
+            _shorten(summary, level)
     return {"text/plain": rendered.text, "text/html": rendered.html, JSON_TYPE: shown}
+
+
+def _shorten(summary: dict[str, Any], level: str) -> None:
+    """Notebooks grow with every cell: what wasn't asked for is in the recording (`jumper report`).
+
+    Left out are the levels user and job, metrics of another level beyond those that all have, file
+    systems, and the consumers.
+    """
+
+    def is_kept(name: str) -> bool:
+        of, _, metric = name.partition(".")
+        if of == level:
+            return True
+        return of not in ("user", "job") and (not metric or metric in ORDINARY)
+
+    for part in ("levels", "unknown", "notes"):
+        if part in summary:
+            summary[part] = {key: value for key, value in summary[part].items() if is_kept(key)}
+    for name, figures in summary.get("levels", {}).items():
+        for metric in [one for one in figures or () if not is_kept(f"{name}.{one}")]:
+            if metric != "devices":  # a card's use is of level node, and people look at it
+                del figures[metric]
+    devices = summary.pop("devices", {})
+    cards = {name: one for name, one in devices.items() if one["driver"] != "file system"}
+    if cards:
+        summary["devices"] = cards
+    for part in ("consumers", "other_consumers"):
+        summary.pop(part, None)
 
 
 def table(rows: Iterable[tuple[str, str]]) -> Bundle:

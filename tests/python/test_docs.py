@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from jumper import views
 from jumper.__main__ import parser
 from jumper.magics import VERBS
 from jumper.session import program
@@ -185,18 +186,6 @@ def shape(value):
     return "number" if isinstance(value, int | float) else "text"
 
 
-ORDINARY = {  # what every level of every recording has
-    "capacity",
-    "cpu_percent",
-    "cpu_time_s",
-    "memory_bytes",
-    *(f"{kind}_{way}_bytes" for kind in ("io", "storage") for way in ("read", "write")),
-    *(f"io_{way}_ops" for way in ("read", "write")),
-    "processes",
-    "threads",
-}
-
-
 def test_the_example_of_a_summary_is_like_a_real_one(tmp_path, monkeypatch):
     import jumper
 
@@ -220,7 +209,7 @@ def test_the_example_of_a_summary_is_like_a_real_one(tmp_path, monkeypatch):
             if name not in example["levels"]:
                 del summary["levels"][name]
                 continue
-            for metric in level.keys() - ORDINARY:
+            for metric in level.keys() - views.ORDINARY:
                 del level[metric]
         summary.pop("notes", None)
         summary.pop("sample_age_s", None)
@@ -233,7 +222,7 @@ def test_the_example_of_a_summary_is_like_a_real_one(tmp_path, monkeypatch):
 def test_every_key_of_a_summary_is_described():
     (example,) = (json.loads(block) for block in blocks(FORMATS_PAGE, "json"))
     page = section(FORMATS_PAGE, "## The summary as JSON").split("```")[-1]
-    others = example["levels"]["process"].keys() - ORDINARY  # by their columns' names
+    others = example["levels"]["process"].keys() - views.ORDINARY  # by their columns' names
     for key in [*example["cell"], *example, *(example["levels"]["process"].keys() - others)]:
         stem = re.sub(r"^(io|storage)_.*", r"\1_…", key)
         assert re.search(rf"`(?:\w+\.|levels\.\*\.)?{re.escape(stem)}[`.]", page) or key in (

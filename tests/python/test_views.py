@@ -1,5 +1,6 @@
 """What a front end gets: escaped, and never a text that it can't take."""
 
+import json
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
@@ -80,3 +81,30 @@ def test_a_bundle_has_the_three_forms():
 )
 def test_sizes(size_bytes, text):
     assert views.size(size_bytes) == text
+
+
+def test_a_notebook_has_what_was_asked_for_and_what_every_level_has():
+    level = {"cpu_time_s": 1.0, "page_faults": 5, "devices": {"gpu0": {}}}
+    summary = {
+        "levels": {"process": {**level}, "user": {**level}, "job": None, "node": {**level}},
+        "unknown": {"job": "not supported: …", "node.gpu": "…", "node.io_read_bytes": "…"},
+        "notes": {"user.cpu_time_s": "lower bound: …", "process": "lower bound: …"},
+        "devices": {"gpu0": {"driver": "NVML"}, "file_system0": {"driver": "file system"}},
+        "consumers": [{"pid": pid} for pid in range(10)],
+    }
+    rendered = SimpleNamespace(text="t", html="h", json=json.dumps(summary))
+    short = views.bundle(rendered)[views.JSON_TYPE]
+    assert short["levels"] == {
+        "process": level,
+        "node": {"cpu_time_s": 1.0, "devices": {"gpu0": {}}},
+    }
+    assert short["unknown"] == {"node.io_read_bytes": "…"}
+    assert short["notes"] == {"process": "lower bound: …"}
+    assert list(short["devices"]) == ["gpu0"]
+    assert "consumers" not in short
+    assert list(views.bundle(rendered, "user")[views.JSON_TYPE]["levels"]) == [
+        "process",
+        "user",
+        "node",
+    ]
+    assert views.bundle(rendered, "all")[views.JSON_TYPE] == summary
