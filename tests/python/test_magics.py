@@ -213,7 +213,7 @@ def test_the_order_of_summaries(notebook):
     long, short = "import time; time.sleep(1.05)", "import time; time.sleep(.3)"
     assert len(notebook.run(long).bundles) == 1
     assert len(notebook.run(short).bundles) == 0
-    notebook.run("%env JUMPER_MIN_REPORTS=1")
+    notebook.run("%env JUMPER_MIN_REPORTS=2")  # one tick may fall into the shortest cell
     assert len(notebook.run(short).bundles) == 1
     assert len(notebook.run("x = 1").bundles) == 0
     notebook.run("%jumper set min_reports=100")
