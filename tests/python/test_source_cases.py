@@ -66,9 +66,9 @@ def test_01_cpu_and_memory_are_of_the_share_one_has(group, tmp_path):
     assert levels["job"]["cpu_time_s"] >= levels["process"]["cpu_time_s"] * 0.9
     assert "of 1 core" in text
     assert "of 4.00 GiB" in text
-    if os.cpu_count() > 1 and levels["job"]["cpu_percent"]["mean"] > 90:
-        assert levels["job"]["throttled_ns"] > 0
-        assert "by the CPU quota" in text
+    throttled_s = levels["job"].get("throttled_ns", 0) / 1e9  # 0 is left out
+    much = throttled_s > 0.02 * summary["cell"]["duration_s"]
+    assert ("by the CPU quota" in text) == much
 
 
 def test_01_each_level_is_another(group, tmp_path):
