@@ -8,8 +8,8 @@ JSON_TYPE = "application/vnd.jumper+json"
 BUSY = """\
 import time
 
-data = b"x" * 300_000_000
 end = time.process_time() + 1.5
+data = b"x" * 300_000_000
 while time.process_time() < end:
     sum(range(1000))
 del data"""
