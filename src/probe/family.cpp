@@ -1,5 +1,7 @@
 #include "probe/family.hpp"
 
+#include <cerrno>
+#include <csignal>
 #include <optional>
 #include <utility>
 
@@ -88,7 +90,7 @@ void Family::settle_ended(const Reading& reading) noexcept {
   if (!deaths_) return;
   find_new_parents(reading);
   for (const auto& process : list_) {
-    if (process.ended) bequeath(process);
+    if (process.ended) bequeath(process, reading);
   }
   for (auto& process : list_) {
     if (process.bequest.count > 0) settle(process, reading);
@@ -113,9 +115,20 @@ void Family::find_new_parents(const Reading& reading) noexcept {
   }
 }
 
-void Family::bequeath(const Process& ended) noexcept {
+// The process that it shows as its parent, not of the family, has ended itself; or it shows none,
+// as those do that are being taken away (parent_of() in process.cpp).
+bool Family::parent_is_gone(const Process& process, const Reading& reading) const noexcept {
+  if (process.parent() <= 0) return true;
+  return reading.proc->has_our_numbers() && ::kill(process.parent(), 0) != 0 && errno == ESRCH;
+}
+
+void Family::bequeath(const Process& ended, const Reading& reading) noexcept {
   Process* heir = find(ended.parent());
-  const bool parent_died = heir != nullptr && (heir->ended || heir->zombie());
+  bool parent_died = heir != nullptr && (heir->ended || heir->zombie());
+  if (heir == nullptr && ended.pid() != head_ && parent_is_gone(ended, reading)) {
+    heir = find(head_);  // it descends from it, and may have been waited for by anyone between
+    parent_died = true;
+  }
   for (std::size_t step = 0; heir != nullptr && heir->ended; ++step) {
     heir = step < list_.size() ? find(heir->parent()) : nullptr;
   }

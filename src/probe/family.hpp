@@ -56,7 +56,8 @@ class Family {
 
  private:
   void find_new_parents(const Reading& reading) noexcept;
-  void bequeath(const Process& ended) noexcept;
+  [[nodiscard]] bool parent_is_gone(const Process& process, const Reading& reading) const noexcept;
+  void bequeath(const Process& ended, const Reading& reading) noexcept;
   void settle(Process& heir, const Reading& reading) noexcept;
   bool ancestor_has_room(const Process& process, std::int64_t amount_ns,
                          const Reading& reading) noexcept;

@@ -187,6 +187,36 @@ TEST(Processes, TakesOrphansByTheirSessionAndParentsBeforeTheirChildren) {
   EXPECT_EQ(tree.list()[2].pid(), 30);
 }
 
+// A process that is being taken away shows no parent. Whoever waited for it counts it already.
+TEST(Processes, CountsOnceWhoWasFirstSeenWhenItWasBeingTakenAway) {
+  const HostTree host;
+  const auto write_root = [&](int children_ticks) {
+    host.write("proc/20/stat", "20 (kernel) S 1 1 20 0 -1 4194560 10 0 0 0 7 3 " +
+                                   std::to_string(children_ticks) +
+                                   " 0 20 0 2 0 500 4096000 1000 1\n");
+  };
+  host.write_process(1, 0, "init");
+  host.write_process(20, 1, "kernel", 20);
+  write_root(3);
+  host.write_process(50, 0, "worker", 20);
+  host.write("proc/20/task/20/children", "50 ");
+  MissingList missing;
+  constexpr pid_t kExcluded = 60;
+  Processes tree(host.root(), 20, kExcluded, missing);
+  ASSERT_EQ(tree.list().size(), 2U);
+  EXPECT_EQ(tree.total().cpu_ns, 26 * kTickNs);
+  // A stranger has its number now.
+  host.write("proc/50/stat",
+             "50 (stranger) S 1 1 1 0 -1 4194560 10 0 0 0 7 3 2 1 20 0 2 0 900 4096000 1000 1\n");
+  host.write("proc/20/task/20/children", "");
+  write_root(3 + 13);
+  std::vector<char> buffer(1 << 16);
+  for (int i = 1; i < 3; ++i) tree.tick(i, base::monotonic_ns(), buffer);
+  EXPECT_EQ(tree.list().size(), 1U);
+  EXPECT_EQ(tree.total().cpu_ns, 26 * kTickNs);
+  for (const auto& one : missing.list()) EXPECT_NE(one.name, "process") << one.reason;
+}
+
 TEST(Processes, SaysThatTheIoOfAnotherUsersProcessIsNotCounted) {
   const HostTree host;
   host.write_process(1, 0, "init");
