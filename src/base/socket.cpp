@@ -58,10 +58,16 @@ Received receive_message(int socket_fd, std::span<char> buffer) noexcept {
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> control{};
   message.msg_control = control.data();
   message.msg_controllen = control.size();
-  ssize_t count = 0;
-  do {
-    count = ::recvmsg(socket_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  } while (count < 0 && errno == EINTR);
+  const auto receive = [&]() noexcept {
+    ssize_t got = 0;
+    do {
+      got = ::recvmsg(socket_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    } while (got < 0 && errno == EINTR);
+    return got;
+  };
+  ssize_t count = receive();
+  // The other end died with unread messages: the system says so once, before its last words.
+  if (count < 0 && errno == ECONNRESET) count = receive();
   if (count < 0) {
     const bool empty = errno == EAGAIN || errno == EWOULDBLOCK;
     received.status = empty ? Received::Status::kEmpty : Received::Status::kClosed;

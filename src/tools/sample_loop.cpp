@@ -96,7 +96,12 @@ class Loop {
         return finish(record::End{base::monotonic_ns(), record::EndCause::kClosed, 0});
       }
       const std::int64_t now_ns = base::monotonic_ns();
-      if (root_has_ended(now_ns)) return finish(root_end());
+      if (root_has_ended(now_ns)) {
+        const record::End end = root_end();  // first: soon somebody reaps it
+        while (take_marks() && !marks_.empty()) {
+        }
+        return finish(end);
+      }
       if (schedule_.is_due(now_ns)) tick(now_ns);
       push_waiting();
     }

@@ -51,6 +51,21 @@ TEST(Socket, NeverBlocksOnAReaderThatHasStopped) {
   EXPECT_EQ(result, SendResult::kFull);
 }
 
+TEST(Socket, KeepsTheLastWordsOfAnEndThatDiedWithUnreadMessages) {
+  auto [here, there] = make_socket_pair();
+  EXPECT_EQ(send_message(here.fd(), "an acknowledgement nobody reads"), SendResult::kSent);
+  EXPECT_EQ(send_message(there.fd(), "a cell begins"), SendResult::kSent);
+  EXPECT_EQ(send_message(there.fd(), "it ends"), SendResult::kSent);
+  there.close();
+  std::array<char, 64> buffer{};
+  for (const std::string_view sent : {"a cell begins", "it ends"}) {
+    const Received received = receive_message(here.fd(), buffer);
+    ASSERT_EQ(received.status, Status::kMessage);
+    EXPECT_EQ(std::string_view(buffer.data(), received.size), sent);
+  }
+  EXPECT_EQ(receive_message(here.fd(), buffer).status, Status::kClosed);
+}
+
 TEST(Socket, TellsThatTheOtherEndIsGone) {
   auto [a, b] = make_socket_pair();
   send_message(b.fd(), "last words");

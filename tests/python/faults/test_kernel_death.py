@@ -33,6 +33,18 @@ def test_the_cause_of_death_is_recorded(kernel, code):
     assert (last["outcome"], last["outcome_text"]) == ("died", CAUSES[code])
 
 
+def test_its_last_words_are_heard(kernel):
+    """A sampler that was held up finds many marks of a kernel that has read no answer."""
+    kernel.signal_sampler(signal.SIGSTOP)
+    kernel.do("for i in range(70): cell(str(i))")
+    kernel.kill()
+    kernel.signal_sampler(signal.SIGCONT)
+    kernel.await_no_sampler()
+    recording = Recording(kernel.path)
+    assert recording.end == CAUSES["os.kill(os.getpid(), signal.SIGKILL)"]
+    assert [one["outcome"] for one in recording.cells[-70:]] == ["ok"] * 70
+
+
 def test_a_kernel_nobody_waits_for(kernel):
     """While it is a zombie its exit code stands in its stat."""
     kernel.send("cell('os._exit(77)')")
