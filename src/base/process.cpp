@@ -179,10 +179,7 @@ HiddenChild start_hidden(const std::string& program, const std::vector<std::stri
   start.arguments = argv.data();
   start.descriptors = descriptors;
   start.inner_stack_top = stacks.top(1);
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   // Exit signal 0: invisible to SIGCHLD and to every wait without __WCLONE. CLONE_FILES: the
   // pidfd of the inner child lands in this process's table.
   const pid_t outer =
@@ -192,7 +189,6 @@ HiddenChild start_hidden(const std::string& program, const std::vector<std::stri
     while (::waitpid(outer, nullptr, __WCLONE) < 0 && errno == EINTR) {
     }
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   HiddenChild child{start.pid, File(start.pidfd)};
   if (outer < 0) throw Error(kVerb, program, error);
   if (start.error != 0) throw Error(kVerb, program, start.error);

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <csignal>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -26,6 +27,23 @@ bool has_ended(int pidfd) noexcept;
 
 // SIGKILL by pidfd: never hits a process that took over the number. False when it is gone already.
 bool kill_by_pidfd(int pidfd) noexcept;
+
+// Blocks all signals in the calling thread for as long as it lives. A thread made meanwhile keeps
+// them blocked, so it never takes one that belongs to the process's other threads.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
 
 struct HiddenChild {
   pid_t pid = -1;

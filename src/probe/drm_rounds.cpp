@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <exception>
 #include <thread>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/process.hpp"
 
 namespace probe {
 namespace {
@@ -28,17 +28,13 @@ DrmRounds::DrmRounds(std::function<void()> round, std::int64_t pause_ns)
     : state_(std::make_shared<State>()) {
   state_->round = std::move(round);
   state_->pause_ns = pause_ns;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const base::SignalsBlocked blocked;
   try {
     std::thread([state = state_] { run(state); }).detach();
     running_ = true;
   } catch (const std::exception&) {
     running_ = false;  // no more threads for this user (EAGAIN), no memory
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void DrmRounds::tell_to_end() noexcept {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/process.hpp"
 #include "probe/mounts.hpp"
 #include "probe/scan.hpp"
 
@@ -145,10 +145,7 @@ FileSystems::FileSystems(const std::string& root, pid_t root_pid, const std::vec
     asked.shared->path = path;
     asked.shared->measure = measure;
   }
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const base::SignalsBlocked blocked;
   for (auto& asked : asked_) {
     try {
       asked.thread = std::thread([shared = asked.shared] { run(*shared); });
@@ -156,7 +153,6 @@ FileSystems::FileSystems(const std::string& root, pid_t root_pid, const std::vec
       set_unknown(asked, State::kNotSupported, "can't be asked: no thread could be started");
     }
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 FileSystems::~FileSystems() {

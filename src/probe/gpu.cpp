@@ -1,9 +1,10 @@
 #include "probe/gpu.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <exception>
 #include <system_error>
+
+#include "base/process.hpp"
 
 namespace probe {
 namespace {
@@ -21,16 +22,12 @@ Gpus::Gpus(const GpuOptions& options, MissingList& missing)
       exchange_(std::make_shared<GpuExchange>()),
       most_columns_(kMostCards * options.levels.card_columns() +
                     kMostSlices * options.levels.slice_columns()) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
+    const base::SignalsBlocked blocked;
     thread_ = std::thread([options, exchange = exchange_] { watch_gpus(options, *exchange); });
   } catch (const std::system_error&) {
     missing_.say("node.gpu", State::kNotSupported, "no thread could be started to ask the driver");
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (thread_.joinable() && exchange_->await_end(kStartNs)) columns_changed();
 }
 

@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
-#include <system_error>
+#include <exception>
 
 #include "base/clock.hpp"
+#include "base/process.hpp"
 #include "probe/memory.hpp"
 #include "probe/process_stat.hpp"
 
@@ -76,16 +76,12 @@ void measure_one(const ProcDirectory& proc, Proportional::Size& size,
 }  // namespace
 
 Proportional::Proportional(const std::string& root) : proc_(root) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const base::SignalsBlocked blocked;
   try {
     thread_ = std::thread([this] { run(); });
-  } catch (const std::system_error&) {
-    thread_ = std::thread();  // no more threads for this user (EAGAIN): sizes stay resident ones
+  } catch (const std::exception&) {
+    thread_ = std::thread();  // no more threads (EAGAIN), no memory: sizes stay resident ones
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 Proportional::~Proportional() {

@@ -39,22 +39,6 @@ struct DoctorOptions {
   bool json = false;
 };
 
-// The interpreter beside the program, else that of the active virtual environment; or "".
-std::string python_near(const std::string& program) {
-  std::array<std::string, 2> directories{program.substr(0, program.rfind('/'))};
-  const char* environment = std::getenv("VIRTUAL_ENV");
-  if (environment != nullptr && *environment == '/') {
-    directories[1] = std::string(environment) + "/bin";
-  }
-  for (const std::string& directory : directories) {
-    for (const char* name : {"/python3", "/python"}) {
-      std::string path = directory + name;
-      if (!directory.empty() && ::access(path.c_str(), X_OK) == 0) return path;
-    }
-  }
-  return {};
-}
-
 // What is said goes to stdout at once: some checks take a second.
 class Printer {
  public:

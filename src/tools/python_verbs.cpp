@@ -12,20 +12,10 @@
 namespace tools {
 namespace {
 
-// The interpreter that has this program's package: beside the program, else that of the active
-// virtual environment.
 std::string find_python() {
   const std::string program = own_path();
-  std::vector<std::string> directories{program.substr(0, program.rfind('/'))};
-  if (const char* environment = std::getenv("VIRTUAL_ENV")) {
-    directories.push_back(std::string(environment) + "/bin");
-  }
-  for (const std::string& directory : directories) {
-    for (const char* name : {"/python3", "/python"}) {
-      std::string path = directory + name;
-      if (::access(path.c_str(), X_OK) == 0) return path;
-    }
-  }
+  std::string python = python_near(program);
+  if (!python.empty()) return python;
   throw base::Error("cannot find Python beside", program,
                     "there is none, and VIRTUAL_ENV names none",
                     "use `python -m jumper install` with the Python that has jumper-hpc");
@@ -45,6 +35,21 @@ int exec_python(const std::string& verb, const std::vector<std::string>& rest) {
 }
 
 }  // namespace
+
+std::string python_near(const std::string& program) {
+  std::array<std::string, 2> directories{program.substr(0, program.rfind('/'))};
+  const char* environment = std::getenv("VIRTUAL_ENV");
+  if (environment != nullptr && *environment == '/') {
+    directories[1] = std::string(environment) + "/bin";
+  }
+  for (const std::string& directory : directories) {
+    for (const char* name : {"/python3", "/python"}) {
+      std::string path = directory + name;
+      if (!directory.empty() && ::access(path.c_str(), X_OK) == 0) return path;
+    }
+  }
+  return {};
+}
 
 std::string own_path() {
   std::array<char, PATH_MAX> path{};

@@ -25,6 +25,10 @@ void add_rate(CLI::App& verb, double& rate_hz);
 // install, enable, disable: they exec `PYTHON -m jumper VERB …`.
 void add_python_verbs(CLI::App& program, Action& chosen);
 
+// The interpreter that has this program's package: beside the program, else that of the active
+// virtual environment (only by an absolute path: nothing of the current folder is run). "": none.
+std::string python_near(const std::string& program);
+
 // The path of this program itself, with symbolic links resolved. Throws base::Error.
 std::string own_path();
 

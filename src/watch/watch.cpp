@@ -28,22 +28,6 @@ constexpr std::size_t kMostStartsAnHour = 6;  // the first one and five more
 constexpr std::chrono::milliseconds kMostTimeToClose{2000};
 constexpr std::size_t kMostPendingSourceBytes = 64U << 20;
 
-// While the thread is made, so that it never takes a signal that belongs to the user's threads.
-class SignalsBlocked {
- public:
-  SignalsBlocked() noexcept {
-    sigset_t all;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
-
 // False when the user's code has closed the descriptor. An invalid File is nobody's: true.
 bool is_ours(const base::File& file, const std::optional<base::FileIdentity>& identity) noexcept {
   return !file.valid() || base::identity_of(file.fd()) == identity;
@@ -75,7 +59,7 @@ Watch::Watch(WatchOptions options, Place place)
     warn(fmt::format("{} ({})", place_.sentence, fmt::join(place_.refusals, "; ")));
   }
   start_sampler();
-  const SignalsBlocked blocked;
+  const base::SignalsBlocked blocked;
   thread_ = std::thread([this] { run(); });
 }
 
@@ -439,8 +423,10 @@ void Watch::run() {
     const bool unsent = sampler_runs_ && std::any_of(pending_.begin(), pending_.end(),
                                                      [](const Pending& one) { return !one.sent; });
     const auto events = static_cast<short>(unsent ? POLLIN | POLLOUT : POLLIN);
-    // Without a pidfd (before Linux 5.3) it is the socket that tells of the sampler's end.
-    const bool listens = unsent || waiting_ > 0 || closing_ || !sampler_.pidfd.valid();
+    // Without a pidfd (before Linux 5.3) it is the socket that tells of the sampler's end. And who
+    // can't wake us when somebody waits must find us listening.
+    const bool listens =
+        unsent || waiting_ > 0 || closing_ || !sampler_.pidfd.valid() || !wake_.valid();
     std::array<pollfd, 3> entries{{{woken_.fd(), POLLIN, 0},
                                    {sampler_runs_ && listens ? socket_.fd() : -1, events, 0},
                                    {sampler_runs_ ? sampler_.pidfd.fd() : -1, POLLIN, 0}}};
