@@ -83,7 +83,7 @@ class Session:
     def take_warnings(self) -> list[str]:
         """What the user must be told and hasn't been: each sentence once per session."""
 
-    def close(self) -> None:
+    def close(self, reason: str = "") -> None:
         """Ends the recording and the sampler (2 s at most). Idempotent."""
 
 def environment(prefixes: Sequence[str]) -> dict[str, str]:

@@ -235,7 +235,10 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
       .def(
           "take_warnings", [](bind::Session& self) { return self.watch().take_warnings(); },
           Released())
-      .def("close", [](bind::Session& self) { self.watch().close(); }, Released());
+      .def(
+          "close",
+          [](bind::Session& self, const std::string& reason) { self.watch().close(reason); },
+          "reason"_a = "", Released());
 
   module.def("environment", &environment, "prefixes"_a);
 

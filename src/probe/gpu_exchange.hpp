@@ -34,6 +34,9 @@ struct GpuRound {
 
 class GpuExchange {
  public:
+  // Room for the processes of any usual tree: the tick that names them allocates nothing.
+  GpuExchange() { pids_.reserve(1024); }
+
   // ---- the tick's thread ----
 
   // Wants another round; `full`: with the processes on the cards. Doesn't wait.

@@ -51,8 +51,8 @@ class Reader {
   void operator()(Kind& value) { enumerator(value, Kind::kGauge); }
   void operator()(State& value) { enumerator(value, State::kVanished); }
   void operator()(Outcome& value) { enumerator(value, Outcome::kDied); }
-  void operator()(GapReason& value) { enumerator(value, GapReason::kDropped); }
-  void operator()(EndCause& value) { enumerator(value, EndCause::kUnknown); }
+  void operator()(GapReason& value) { enumerator(value, GapReason::kReplaced); }
+  void operator()(EndCause& value) { enumerator(value, EndCause::kOutOfMemory); }
   void operator()(std::vector<std::int64_t>& values) {
     values.resize(reader_.count(1));
     for (std::int64_t& value : values) value = reader_.svarint();
@@ -129,7 +129,23 @@ void fields(auto& field, auto& record)
 void fields(auto& field, auto& record)
   requires std::is_same_v<std::remove_cvref_t<decltype(record)>, End>
 {
-  each(field, record.time_ns, record.cause, record.detail);
+  each(field, record.time_ns, record.cause, record.detail, record.memory_peak_bytes,
+       record.memory_limit_bytes, record.text);
+}
+void fields(auto& field, auto& record)
+  requires std::is_same_v<std::remove_cvref_t<decltype(record)>, Stacks>
+{
+  each(field, record.time_ns, record.text);
+}
+void fields(auto& field, auto& record)
+  requires std::is_same_v<std::remove_cvref_t<decltype(record)>, NearLimit>
+{
+  each(field, record.time_ns, record.source, record.memory_bytes, record.limit_bytes);
+}
+void fields(auto& field, auto& record)
+  requires std::is_same_v<std::remove_cvref_t<decltype(record)>, Told>
+{
+  each(field, record.wall_ns);
 }
 
 void fields(auto& field, auto& record)
@@ -198,6 +214,12 @@ std::optional<Record> decode(ChunkKind kind, std::string_view payload) {
       return decode_as<Device>(payload);
     case ChunkKind::kConsumers:
       return decode_as<Consumers>(payload);
+    case ChunkKind::kStacks:
+      return decode_as<Stacks>(payload);
+    case ChunkKind::kNearLimit:
+      return decode_as<NearLimit>(payload);
+    case ChunkKind::kTold:
+      return decode_as<Told>(payload);
     case ChunkKind::kPlainRow:
     case ChunkKind::kSealedRows:
       break;
@@ -217,6 +239,9 @@ ChunkKind kind_of(const Record& record) noexcept {
     ChunkKind operator()(const End&) const { return ChunkKind::kEnd; }
     ChunkKind operator()(const Device&) const { return ChunkKind::kDevice; }
     ChunkKind operator()(const Consumers&) const { return ChunkKind::kConsumers; }
+    ChunkKind operator()(const Stacks&) const { return ChunkKind::kStacks; }
+    ChunkKind operator()(const NearLimit&) const { return ChunkKind::kNearLimit; }
+    ChunkKind operator()(const Told&) const { return ChunkKind::kTold; }
   };
   return std::visit(Kinds{}, record);
 }

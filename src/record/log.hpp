@@ -44,8 +44,11 @@ enum class ChunkKind : std::uint8_t {
   kEnd = 10,
   kDevice = 11,
   kConsumers = 12,
+  kStacks = 13,
+  kNearLimit = 14,
+  kTold = 15,
 };
-inline constexpr ChunkKind kLastChunkKind = ChunkKind::kConsumers;  // larger: a newer writer's
+inline constexpr ChunkKind kLastChunkKind = ChunkKind::kTold;  // larger: a newer writer's
 
 ChunkKind kind_of(const Record& record) noexcept;
 

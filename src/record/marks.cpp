@@ -14,6 +14,10 @@ enum class MessageKind : std::uint8_t {
   kAck = 5,
   kSpill = 6,
   kHello = 7,
+  kAskStacks = 8,
+  kStacks = 9,
+  kGuard = 10,
+  kNearLimit = 11,
 };
 
 struct Encoder {
@@ -32,7 +36,23 @@ struct Encoder {
     kind(MessageKind::kSettings);
     encode(Record(settings), out);
   }
-  void operator()(const Close& /*close*/) const { kind(MessageKind::kClose); }
+  void operator()(const Close& close) const {
+    kind(MessageKind::kClose);
+    ByteWriter(out).text(close.reason);
+  }
+  void operator()(const AskStacks& /*ask*/) const { kind(MessageKind::kAskStacks); }
+  void operator()(const Stacks& stacks) const {
+    kind(MessageKind::kStacks);
+    encode(Record(stacks), out);
+  }
+  void operator()(const Guard& guard) const {
+    kind(MessageKind::kGuard);
+    ByteWriter(out).f64(guard.percent);
+  }
+  void operator()(const NearLimit& near) const {
+    kind(MessageKind::kNearLimit);
+    encode(Record(near), out);
+  }
   void operator()(const Ack& ack) const {
     kind(MessageKind::kAck);
     ByteWriter writer(out);
@@ -75,8 +95,24 @@ std::optional<Message> decode_message(std::string_view bytes) {
       return record_as<CellEnd>(ChunkKind::kCellEnd, payload);
     case MessageKind::kSettings:
       return record_as<Settings>(ChunkKind::kSettings, payload);
-    case MessageKind::kClose:
-      return Close{};
+    case MessageKind::kClose: {
+      Close close;
+      close.reason = reader.text();
+      if (!reader.ok()) return std::nullopt;
+      return close;
+    }
+    case MessageKind::kAskStacks:
+      return AskStacks{};
+    case MessageKind::kStacks:
+      return record_as<Stacks>(ChunkKind::kStacks, payload);
+    case MessageKind::kGuard: {
+      Guard guard;
+      guard.percent = reader.f64();
+      if (!reader.ok()) return std::nullopt;
+      return guard;
+    }
+    case MessageKind::kNearLimit:
+      return record_as<NearLimit>(ChunkKind::kNearLimit, payload);
     case MessageKind::kAck: {
       Ack ack;
       ack.index = reader.svarint();

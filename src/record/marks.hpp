@@ -40,9 +40,22 @@ struct Hello {
 };
 
 // The kernel -> the sampler: finish the recording and leave.
-struct Close {};
+struct Close {
+  std::string reason;  // "the kernel is restarted"; may be empty
+};
 
-using Message = std::variant<CellBegin, CellEnd, Settings, Close, Ack, Spill, Hello>;
+// The sampler -> the kernel: somebody asks for the stacks of the kernel's threads; the answer is a
+// Stacks.
+struct AskStacks {};
+
+// The kernel -> the sampler: say when memory reaches `percent` of a limit, in a NearLimit; 0:
+// don't.
+struct Guard {
+  double percent = 0;
+};
+
+using Message = std::variant<CellBegin, CellEnd, Settings, Close, Ack, Spill, Hello, AskStacks,
+                             Stacks, Guard, NearLimit>;
 
 void encode_message(const Message& message, std::string& out);
 

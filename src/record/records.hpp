@@ -191,6 +191,7 @@ enum class GapReason : std::uint8_t {
   kClockJump = 2,
   kWriteFailed = 3,  // rows that could be kept nowhere
   kDropped = 4,      // the queue to the disk was full
+  kReplaced = 5,     // somebody deleted, renamed or replaced the file: another one goes on
 };
 
 // No samples between two times, and why.
@@ -202,20 +203,52 @@ struct Gap {
 };
 
 enum class EndCause : std::uint8_t {
-  kClosed = 0,   // the session was closed, the extension unloaded
-  kExited = 1,   // the root process ended by itself; detail = exit status
-  kKilled = 2,   // by a signal; detail = its number
-  kUnknown = 3,  // gone, and something else reaped it first
+  kClosed = 0,       // the session was closed, the extension unloaded
+  kExited = 1,       // the root process ended by itself; detail = exit status
+  kKilled = 2,       // by a signal; detail = its number
+  kUnknown = 3,      // gone, and something else reaped it first
+  kOutOfMemory = 4,  // killed for memory; detail = an OomKiller
+};
+
+enum class OomKiller : std::uint8_t {
+  kLimit = 0,    // the limit of a control group, of the job
+  kMachine = 1,  // the kernel, for the whole machine
+  kDaemon = 2,   // systemd-oomd or another daemon
 };
 
 struct End {
   std::int64_t time_ns = 0;
   EndCause cause = EndCause::kClosed;
   std::int64_t detail = 0;
+  // kOutOfMemory: of what hit the limit, as far as it is known.
+  Value memory_peak_bytes = unknown(State::kNotYet);
+  Value memory_limit_bytes = unknown(State::kNotYet);
+  std::string text{};  // more: who closed it, which control group's limit; may be empty
+};
+
+// ---- what was asked of the kernel, or by it ----
+
+// The Python stacks of the kernel's threads at one moment, as text; asked for by `jumper report`.
+struct Stacks {
+  std::int64_t time_ns = 0;
+  std::string text;
+};
+
+// Memory came near a limit, and the running cell was interrupted, as the user had asked for.
+struct NearLimit {
+  std::int64_t time_ns = 0;
+  std::string source;  // which limit
+  std::int64_t memory_bytes = 0;
+  std::int64_t limit_bytes = 0;
+};
+
+// A later kernel's user was told how this recording ended; that kernel appended it.
+struct Told {
+  std::int64_t wall_ns = 0;
 };
 
 // Rows are not in here: Sample and Schema are what samples travel in.
 using Record = std::variant<Machine, Schema, Settings, Missing, CellBegin, CellEnd, Gap, End,
-                            Device, Consumers>;
+                            Device, Consumers, Stacks, NearLimit, Told>;
 
 }  // namespace record

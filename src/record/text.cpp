@@ -54,6 +54,28 @@ std::string counters_text(const EdgeCounters& counters) {
       value_text(counters.children_involuntary_switches));
 }
 
+std::string mib(Value bytes) {
+  return fmt::format("{:.0f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+std::string out_of_memory_text(const End& end) {
+  std::string text = end.detail == static_cast<std::int64_t>(OomKiller::kLimit)
+                         ? "killed by the memory limit"
+                     : end.detail == static_cast<std::int64_t>(OomKiller::kMachine)
+                         ? "killed because the machine was out of memory"
+                         : "killed by an out-of-memory daemon";
+  const bool peak = is_known(end.memory_peak_bytes);
+  const bool limit = is_known(end.memory_limit_bytes);
+  if (peak && limit) {
+    text +=
+        fmt::format(" (peak {} of {})", mib(end.memory_peak_bytes), mib(end.memory_limit_bytes));
+  } else if (peak || limit) {
+    text += fmt::format(" ({} {})", peak ? "peak" : "limit",
+                        mib(peak ? end.memory_peak_bytes : end.memory_limit_bytes));
+  }
+  return end.text.empty() ? text : text + ": " + end.text;
+}
+
 struct Line {
   std::string operator()(const Machine& machine) const {
     return fmt::format(
@@ -102,6 +124,16 @@ struct Line {
   }
   std::string operator()(const End& end) const {
     return fmt::format("end time_ns={} cause={}", end.time_ns, quoted(end_text(end)));
+  }
+  std::string operator()(const Stacks& stacks) const {
+    return fmt::format("stacks time_ns={} text={}", stacks.time_ns, quoted(stacks.text));
+  }
+  std::string operator()(const NearLimit& near) const {
+    return fmt::format("near_limit time_ns={} source={} memory_bytes={} limit_bytes={}",
+                       near.time_ns, quoted(near.source), near.memory_bytes, near.limit_bytes);
+  }
+  std::string operator()(const Told& told) const {
+    return fmt::format("told wall_ns={}", told.wall_ns);
   }
   std::string operator()(const Device& device) const {
     return fmt::format(
@@ -193,6 +225,8 @@ std::string_view gap_reason_text(GapReason reason) noexcept {
       return "the clock jumped";
     case GapReason::kWriteFailed:
       return "the samples could not be written";
+    case GapReason::kReplaced:
+      return "the recording was replaced";
     case GapReason::kDropped:
       break;
   }
@@ -202,15 +236,19 @@ std::string_view gap_reason_text(GapReason reason) noexcept {
 std::string end_text(const End& end) {
   switch (end.cause) {
     case EndCause::kClosed:
-      return "closed";
+      return end.text.empty() ? "closed" : "closed: " + end.text;
     case EndCause::kExited:
       return fmt::format("exited with status {}", end.detail);
     case EndCause::kKilled: {
       const int signal = static_cast<int>(end.detail);
       const char* name = signal > 0 && signal < NSIG ? sigabbrev_np(signal) : nullptr;
-      if (name == nullptr) return fmt::format("killed by signal {}", end.detail);
-      return fmt::format("killed by signal {} (SIG{})", end.detail, name);
+      std::string text = name == nullptr
+                             ? fmt::format("killed by signal {}", end.detail)
+                             : fmt::format("killed by signal {} (SIG{})", end.detail, name);
+      return end.text.empty() ? text : text + ": " + end.text;
     }
+    case EndCause::kOutOfMemory:
+      return out_of_memory_text(end);
     case EndCause::kUnknown:
       break;
   }

@@ -73,6 +73,7 @@ void ChunkIndex::add_damage(record::Damage damage, std::optional<ChunkKind> dama
 }
 
 void ChunkIndex::check_sequence(const record::Chunk& chunk) {
+  if (chunk.kind == ChunkKind::kTold) return;  // a later kernel's, which has counted nothing
   if (next_sequence_ && *next_sequence_ != chunk.sequence) {
     const std::uint32_t missing = chunk.sequence - *next_sequence_;
     append_damage(
@@ -173,6 +174,16 @@ void ChunkIndex::take(record::Device record, const record::Chunk& /*chunk*/) {
 void ChunkIndex::take(record::Consumers record, const record::Chunk& /*chunk*/) {
   consumers.push_back(std::move(record));
 }
+
+void ChunkIndex::take(record::Stacks record, const record::Chunk& /*chunk*/) {
+  stacks = std::move(record);
+}
+
+void ChunkIndex::take(record::NearLimit record, const record::Chunk& /*chunk*/) {
+  near_limits.push_back(std::move(record));
+}
+
+void ChunkIndex::take(record::Told /*record*/, const record::Chunk& /*chunk*/) { told = true; }
 
 void ChunkIndex::take(record::CellBegin record, const record::Chunk& chunk) {
   const auto [place, is_new] = cell_places_.try_emplace(record.index, cells.size());

@@ -77,6 +77,9 @@ class ChunkIndex {
   std::vector<record::Gap> gaps;
   std::vector<record::Device> devices;
   std::vector<record::Consumers> consumers;
+  std::optional<record::Stacks> stacks;  // the newest
+  std::vector<record::NearLimit> near_limits;
+  bool told = false;
   std::vector<Cell> cells;
   std::optional<record::End> end;
   std::vector<record::Damage> damages;
@@ -108,6 +111,9 @@ class ChunkIndex {
   void take(record::End record, const record::Chunk& chunk);
   void take(record::Device record, const record::Chunk& chunk);
   void take(record::Consumers record, const record::Chunk& chunk);
+  void take(record::Stacks record, const record::Chunk& chunk);
+  void take(record::NearLimit record, const record::Chunk& chunk);
+  void take(record::Told record, const record::Chunk& chunk);
 
   Checkpoint final_;
   std::vector<RowChunk> row_chunks_;

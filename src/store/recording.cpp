@@ -192,6 +192,13 @@ const std::vector<record::Device>& Recording::devices() const noexcept {
 const std::vector<record::Consumers>& Recording::consumers() const noexcept {
   return state_->index.consumers;
 }
+const std::optional<record::Stacks>& Recording::stacks() const noexcept {
+  return state_->index.stacks;
+}
+const std::vector<record::NearLimit>& Recording::near_limits() const noexcept {
+  return state_->index.near_limits;
+}
+bool Recording::told() const noexcept { return state_->index.told; }
 const std::vector<Cell>& Recording::cells() const noexcept { return state_->index.cells; }
 const std::optional<record::End>& Recording::end() const noexcept { return state_->index.end; }
 const std::vector<record::Damage>& Recording::damages() const noexcept {

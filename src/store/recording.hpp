@@ -63,6 +63,10 @@ class Recording {
   [[nodiscard]] const std::vector<record::Device>& devices() const noexcept;
   // In the order of the file; each is about the time between two edges of cells.
   [[nodiscard]] const std::vector<record::Consumers>& consumers() const noexcept;
+  [[nodiscard]] const std::optional<record::Stacks>& stacks() const noexcept;  // the newest
+  [[nodiscard]] const std::vector<record::NearLimit>& near_limits() const noexcept;
+  // A later kernel has told its user how this recording ended.
+  [[nodiscard]] bool told() const noexcept;
   [[nodiscard]] const std::vector<Cell>& cells() const noexcept;  // by index, ascending
   [[nodiscard]] const std::optional<record::End>& end() const noexcept;
   [[nodiscard]] const std::vector<record::Damage>& damages() const noexcept;

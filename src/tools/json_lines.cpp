@@ -110,7 +110,25 @@ struct Objects {
             {"text", gap.text}};
   }
   Json operator()(const record::End& end) const {
-    return {{"kind", "end"}, {"time_ns", end.time_ns}, {"cause", record::end_text(end)}};
+    return {{"kind", "end"},
+            {"time_ns", end.time_ns},
+            {"cause", record::end_text(end)},
+            {"memory_peak_bytes", value_json(end.memory_peak_bytes)},
+            {"memory_limit_bytes", value_json(end.memory_limit_bytes)},
+            {"text", end.text}};
+  }
+  Json operator()(const record::Stacks& stacks) const {
+    return {{"kind", "stacks"}, {"time_ns", stacks.time_ns}, {"text", stacks.text}};
+  }
+  Json operator()(const record::NearLimit& near) const {
+    return {{"kind", "near_limit"},
+            {"time_ns", near.time_ns},
+            {"source", near.source},
+            {"memory_bytes", near.memory_bytes},
+            {"limit_bytes", near.limit_bytes}};
+  }
+  Json operator()(const record::Told& told) const {
+    return {{"kind", "told"}, {"wall_ns", told.wall_ns}};
   }
   Json operator()(const record::Device& device) const {
     return {{"kind", "device"},      {"time_ns", device.time_ns},

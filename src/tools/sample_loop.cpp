@@ -93,7 +93,10 @@ class Loop {
       if (terminated != 0) return finish(std::nullopt);
       if (wait_for_something()) return finish(end_of_silent_root());
       if (close_asked_) {
-        return finish(record::End{base::monotonic_ns(), record::EndCause::kClosed, 0});
+        record::End end;
+        end.time_ns = base::monotonic_ns();
+        end.text = std::move(close_reason_);
+        return finish(std::move(end));
       }
       const std::int64_t now_ns = base::monotonic_ns();
       if (root_has_ended(now_ns)) {
@@ -197,7 +200,10 @@ class Loop {
       }
       cells = cells || std::holds_alternative<record::CellBegin>(*message) ||
               std::holds_alternative<record::CellEnd>(*message);
-      close_asked_ = close_asked_ || std::holds_alternative<record::Close>(*message);
+      if (auto* close = std::get_if<record::Close>(&*message)) {
+        close_asked_ = true;
+        close_reason_ = close->reason;
+      }
       marks_.push_back(std::move(*message));
     }
     if (cells) {
@@ -392,6 +398,7 @@ class Loop {
   std::int64_t root_start_ticks_ = 0;
   bool root_ended_ = false;
   bool close_asked_ = false;
+  std::string close_reason_;
 };
 
 }  // namespace

@@ -27,6 +27,7 @@ constexpr std::int64_t kLongestDelayNs = 60 * kSecondNs;
 constexpr std::size_t kMostStartsAnHour = 6;  // the first one and five more
 constexpr std::chrono::milliseconds kMostTimeToClose{2000};
 constexpr std::size_t kMostPendingSourceBytes = 64U << 20;
+constexpr std::size_t kMostReasonBytes = 200;
 
 // False when the user's code has closed the descriptor. An invalid File is nobody's: true.
 bool is_ours(const base::File& file, const std::optional<base::FileIdentity>& identity) noexcept {
@@ -194,7 +195,7 @@ std::pair<int, std::size_t> Watch::spill() const {
   return {spill_.fd(), static_cast<std::size_t>(spill_offset_)};
 }
 
-void Watch::close() {
+void Watch::close(std::string_view reason) {
   if (!is_owner()) return;
   const std::lock_guard one_at_a_time(close_mutex_);
   if (closed_) return;
@@ -210,7 +211,7 @@ void Watch::close() {
     closing_ = true;
     if (sampler_runs_) {
       send_pending();
-      send(record::Close{});
+      send(record::Close{std::string(reason.substr(0, kMostReasonBytes))});
       if (!acknowledged_.wait_for(lock, kMostTimeToClose, ended) && sampler_.pidfd.valid()) {
         base::kill_by_pidfd(sampler_.pidfd.fd());
       }

@@ -92,8 +92,9 @@ class Watch {
   // The same, and before close().
   [[nodiscard]] bool is_live() const noexcept;
 
-  // Ends the recording and the sampler, within 2 s. Idempotent.
-  void close();
+  // Ends the recording and the sampler, within 2 s. Idempotent. `reason` is more about who closed
+  // it: "the kernel is restarted"; may be empty.
+  void close(std::string_view reason = {});
 
  private:
   struct Pending {

@@ -87,10 +87,14 @@ TEST(Message, BringsEveryMarkBackAsItWas) {
   const std::vector<Message> messages{std::get<CellBegin>(records[4]),
                                       std::get<CellEnd>(records[5]),
                                       std::get<Settings>(records[2]),
-                                      Close{},
+                                      Close{"the kernel is restarted"},
                                       Ack{12, true, 34},
                                       Spill{56, false, "full"},
-                                      Hello{"a notebook.ipynb"}};
+                                      Hello{"a notebook.ipynb"},
+                                      AskStacks{},
+                                      std::get<Stacks>(records[10]),
+                                      Guard{95.5},
+                                      std::get<NearLimit>(records[11])};
   for (const Message& message : messages) {
     std::string bytes;
     encode_message(message, bytes);

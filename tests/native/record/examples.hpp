@@ -35,7 +35,7 @@ inline std::vector<Record> one_of_each() {
       CellBegin{7, 3, 1'000'000'000'000, 1'000'000'100'000, counters, "x = \"\\ud800\"\n", 13},
       CellEnd{7, 4, 1'000'000'200'000, 0, Outcome::kInterrupted, counters},
       Gap{5, 6, GapReason::kSamplerLost, "why"},
-      End{9, EndCause::kKilled, 9},
+      End{9, EndCause::kOutOfMemory, 1, 511 << 20, 512 << 20, "of the job"},
       Device{10, "gpu0", "NVML", "H200", "GPU-1234", 3, 141LL << 30, "MIG"},
       Consumers{11,
                 12,
@@ -43,6 +43,9 @@ inline std::vector<Record> one_of_each() {
                 1'000,
                 {{4713, 77, "py\xff(", 2'000'000, 3 << 20, true},
                  {4714, 78, "", 1, unknown(State::kVanished), false}}},
+      Stacks{13, "Thread 1:\n  f.py:3 in f\n"},
+      NearLimit{14, "the limit of a control group", 95, 100},
+      Told{15},
   };
 }
 
