@@ -26,23 +26,11 @@ constexpr std::int64_t kLookMs = 1000;
 constexpr std::int64_t kLongestDelayNs = 60 * kSecondNs;
 constexpr std::size_t kMostStartsAnHour = 6;  // the first one and five more
 constexpr std::chrono::milliseconds kMostTimeToClose{2000};
-constexpr std::size_t kMostPendingSourceBytes = 64U << 20;
 constexpr std::size_t kMostReasonBytes = 200;
 
 // False when the user's code has closed the descriptor. An invalid File is nobody's: true.
 bool is_ours(const base::File& file, const std::optional<base::FileIdentity>& identity) noexcept {
   return !file.valid() || base::identity_of(file.fd()) == identity;
-}
-
-bool is_end_of(const record::Message& mark, std::int64_t index) noexcept {
-  const auto* end = std::get_if<record::CellEnd>(&mark);
-  return end != nullptr && end->index == index;
-}
-
-bool is_acknowledged_by(const record::Message& mark, const record::Ack& ack) noexcept {
-  if (ack.end) return is_end_of(mark, ack.index);
-  const auto* begin = std::get_if<record::CellBegin>(&mark);
-  return begin != nullptr && begin->index == ack.index;
 }
 
 }  // namespace
@@ -107,11 +95,7 @@ void Watch::end(std::int64_t index, record::Outcome outcome,
 bool Watch::wait(std::int64_t index, std::int64_t timeout_ns) {
   if (!is_live()) return false;
   std::unique_lock lock(mutex_);
-  const auto is_pending = [&] {
-    return std::any_of(pending_.begin(), pending_.end(),
-                       [&](const Pending& one) { return is_end_of(one.mark, index); });
-  };
-  return wait_until(timeout_ns, lock, [&] { return !is_pending(); });
+  return wait_until(timeout_ns, lock, [&] { return !pending_.has_end_of(index); });
 }
 
 bool Watch::flush(std::int64_t timeout_ns) {
@@ -164,24 +148,10 @@ std::vector<std::string> Watch::take_warnings() {
 }
 
 std::vector<PendingCell> Watch::pending_cells() {
-  std::vector<PendingCell> cells;
-  if (!is_owner()) return cells;
+  if (!is_owner()) return {};
   const std::lock_guard lock(mutex_);
   if (!closed_) take_messages();
-  for (const Pending& one : pending_) {
-    if (const auto* begin = std::get_if<record::CellBegin>(&one.mark)) {
-      cells.push_back({*begin, std::nullopt});
-    } else if (const auto* end = std::get_if<record::CellEnd>(&one.mark)) {
-      const auto same = [&](const PendingCell& cell) { return cell.begin.index == end->index; };
-      auto cell = std::find_if(cells.begin(), cells.end(), same);
-      if (cell == cells.end()) {
-        cell = cells.insert(cells.end(), PendingCell{});  // its begin is in the recording
-        cell->begin.index = end->index;
-      }
-      cell->end = *end;
-    }
-  }
-  return cells;
+  return pending_.cells();
 }
 
 int Watch::recording_fd() {
@@ -226,35 +196,12 @@ void Watch::close(std::string_view reason) {
 // ---- with mutex_ held ----
 
 void Watch::enqueue(record::Message mark) {
-  if (const auto* begin = std::get_if<record::CellBegin>(&mark)) {
-    pending_source_bytes_ += begin->source.size();
-  }
-  pending_.push_back({std::move(mark), false});
-  // Without any sampler the history lives here: whole, but for the oldest cells' code.
-  for (auto one = pending_.begin();
-       pending_source_bytes_ > kMostPendingSourceBytes && one != pending_.end(); ++one) {
-    if (auto* begin = std::get_if<record::CellBegin>(&one->mark)) {
-      pending_source_bytes_ -= begin->source.size();
-      begin->source.clear();
-    }
-  }
+  pending_.add(std::move(mark));
   if (sampler_runs_ && !send_pending()) wake();
 }
 
 bool Watch::send_pending() {
-  for (Pending& one : pending_) {
-    if (one.sent) continue;
-    switch (send(one.mark)) {
-      case base::SendResult::kSent:
-        one.sent = true;
-        break;
-      case base::SendResult::kFull:
-        return false;
-      case base::SendResult::kClosed:
-        return true;  // the thread will see its end
-    }
-  }
-  return true;
+  return pending_.send([this](const record::Message& mark) { return send(mark); });
 }
 
 base::SendResult Watch::send(const record::Message& mark) {
@@ -371,7 +318,7 @@ bool Watch::start_sampler() {
   pidfd_identity_ = base::identity_of(sampler_.pidfd.fd());
   sampler_runs_ = true;
   lost_.clear();
-  for (Pending& one : pending_) one.sent = false;
+  pending_.forget_sent();
   send_pending();
   return true;
 }
@@ -393,7 +340,7 @@ void Watch::sampler_ended() {
   sampler_runs_ = false;
   socket_.close();
   sampler_.pidfd.close();
-  for (Pending& one : pending_) one.sent = false;
+  pending_.forget_sent();
   acknowledged_.notify_all();
   if (closing_) return;
   ++restarts_;
@@ -421,8 +368,7 @@ void Watch::wake() const {
 void Watch::run() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
-    const bool unsent = sampler_runs_ && std::any_of(pending_.begin(), pending_.end(),
-                                                     [](const Pending& one) { return !one.sent; });
+    const bool unsent = sampler_runs_ && pending_.has_unsent();
     const auto events = static_cast<short>(unsent ? POLLIN | POLLOUT : POLLIN);
     // Without a pidfd (before Linux 5.3) it is the socket that tells of the sampler's end. And who
     // can't wake us when somebody waits must find us listening.
@@ -472,15 +418,7 @@ void Watch::take_messages() {
 
 void Watch::take(record::Message message, base::File descriptor) {
   if (const auto* ack = std::get_if<record::Ack>(&message)) {
-    const auto known = [&](const Pending& one) { return is_acknowledged_by(one.mark, *ack); };
-    if (std::none_of(pending_.begin(), pending_.end(), known)) return;
-    for (bool found = false; !found; pending_.pop_front()) {
-      found = known(pending_.front());
-      if (const auto* begin = std::get_if<record::CellBegin>(&pending_.front().mark)) {
-        pending_source_bytes_ -= begin->source.size();
-      }
-    }
-    acknowledged_.notify_all();
+    if (pending_.acknowledge(*ack)) acknowledged_.notify_all();
   } else if (const auto* spill = std::get_if<record::Spill>(&message)) {
     if (spill_.valid()) old_spills_.emplace_back(std::move(spill_), spill_identity_);
     if (spill->over) return;

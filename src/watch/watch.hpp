@@ -24,6 +24,7 @@
 #include "probe/edge.hpp"
 #include "record/marks.hpp"
 #include "watch/place.hpp"
+#include "watch/unacknowledged.hpp"
 
 namespace watch {
 
@@ -33,12 +34,6 @@ struct WatchOptions {
   double rate_hz = 10.0;
   bool process_level = true;
   bool node_level = true;
-};
-
-// A cell as this process knows it, before the recording has it.
-struct PendingCell {
-  record::CellBegin begin;
-  std::optional<record::CellEnd> end;
 };
 
 struct WatchState {
@@ -97,11 +92,6 @@ class Watch {
   void close(std::string_view reason = {});
 
  private:
-  struct Pending {
-    record::Message mark;
-    bool sent = false;  // to the sampler that runs now
-  };
-
   void run();
   bool start_sampler();
   void sampler_ended();
@@ -128,9 +118,8 @@ class Watch {
   std::mutex close_mutex_;
   mutable std::mutex mutex_;
   std::condition_variable acknowledged_;
-  std::deque<Pending> pending_;
+  Unacknowledged pending_;
   std::int64_t next_index_ = 1;
-  std::size_t pending_source_bytes_ = 0;
   int waiting_ = 0;  // callers that wait for an acknowledgement
   double rate_hz_;
   base::File socket_;
