@@ -89,6 +89,22 @@ class Session:
 def environment(prefixes: Sequence[str]) -> dict[str, str]:
     """The variables of this process whose names begin with one of these; 1 us."""
 
+def earlier(directory: str, label: str, own_path: str, not_before_wall_ns: int) -> list[str]:
+    """Recordings of the same label in the folder, last written to since then, newest first."""
+
+def mark_told(path: str) -> bool:
+    """Notes in the recording that the user was told how it ended; False where that can't be."""
+
+@final
+class Ending:
+    """How a recording ended, concluded where its sampler has died as well."""
+
+    kind: str  # running, closed, exited, killed, out of memory, rebooted, unknown
+    text: str  # a clause: "killed by the memory limit (peak 511 MiB of 512 MiB)"
+    wall_ns: int  # ns since 1970; 0: unknown
+    cell: int | None  # the history entry that ran then
+
+@final
 class Report:
     """A recording opened for reading."""
 
@@ -98,3 +114,6 @@ class Report:
     def history(self) -> Rendered: ...
     def cells(self) -> list[CellInfo]: ...
     def code(self, index: int) -> bytes: ...
+    def ending(self) -> Ending: ...
+    def told(self) -> bool: ...
+    def label(self) -> str: ...

@@ -20,13 +20,14 @@ from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, Intera
 from traitlets import TraitError, TraitType
 from traitlets.config import Config, Configurable
 
-from . import views
+from . import earlier, views
 from .cells import Interrupt, RunningCell, running_cells
 from .magics import JumperMagics
 from .session import start
 from .settings import SETTINGS, Settings
 
 AUTOMATIC_SUMMARY_S: Final = 1.0
+SETTLED_S: Final = 10.0  # by then it is clear whether an earlier kernel is really gone
 T = TypeVar("T")
 
 
@@ -85,9 +86,11 @@ class Extension:
         except TraitError as error:
             self._warnings.append(f"the configuration file's c.Jumper is ignored: {error}")
             self.configurable = Jumper(self.settings)
-        self.session = start(label(shell), self.settings)
+        self._label = label(shell)
+        self._look_until_s = time.monotonic() + SETTLED_S
+        self.session = start(self._label, self.settings)
         self._rate_hz = self.settings.rate_hz
-        self.magics = JumperMagics(shell, self.session, self.settings)
+        self.magics = JumperMagics(shell, self.session, self.settings, self._label)
 
     def install(self) -> None:
         atexit.register(self.close)
@@ -142,6 +145,7 @@ class Extension:
     def post_run_cell(self, result: ExecutionResult | None) -> None:
         try:
             self._guarded(self._end, result)
+            self._look_back()
             self._tell()
         except KeyboardInterrupt:  # too late for the cell, and nothing else runs
             self._guarded(self._end, result)
@@ -231,6 +235,21 @@ class Extension:
     def _fail(self, feature: str, error: Exception) -> None:
         self._off.add(feature)
         self._warnings.append(f"{feature} is off from here on: {type(error).__name__}: {error}")
+
+    def _look_back(self) -> None:
+        """What became of the last kernel of this notebook; under the first cell, as a rule."""
+        if not self._look_until_s or self._is_absent():
+            return
+        until_s, self._look_until_s = self._look_until_s, 0.0
+        try:
+            path = self.session.status().path
+            found = earlier.last(path, self._label) if path else None
+            if found and found.unsettled and time.monotonic() < until_s:
+                self._look_until_s = until_s
+            elif found and found.path:
+                self._warnings += filter(None, [earlier.notice(found.path)])
+        except Exception as error:  # noqa: BLE001
+            self._fail("the notice of an earlier kernel", error)
 
     def _tell(self) -> None:
         """Under the cell, what the user must know; each sentence once."""
