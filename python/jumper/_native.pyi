@@ -41,6 +41,14 @@ class Status:
     missing: list[tuple[str, str]]  # ("node.io_read_bytes", "not supported: …")
 
 @final
+class NearLimit:
+    """Memory came near a limit, and the running cell was interrupted."""
+
+    source: str  # "the limit of control group /slurm/job_7"
+    memory_bytes: int  # without page cache that can be given up
+    limit_bytes: int
+
+@final
 class Session:
     """The kernel's side of one recording: starts the sampler, marks cells, answers questions.
 
@@ -70,6 +78,12 @@ class Session:
         """Waits until the cell's end sample is in the recording, `timeout_s` at most."""
 
     def set_rate(self, rate_hz: float) -> None: ...
+    def set_guard(self, percent: float) -> None:
+        """From that share of a memory limit on, the running cell gets SIGINT; 0: off."""
+
+    def take_near_limit(self) -> NearLimit | None:
+        """What made the guard interrupt a cell since the last call."""
+
     def ticks(self, index: int) -> int: ...
     def summary(self, index: int, level: str = "process") -> Rendered:
         """level: "process", "node" or "all". Raises KeyError for an index that isn't there."""

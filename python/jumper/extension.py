@@ -20,7 +20,7 @@ from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, Intera
 from traitlets import TraitError, TraitType
 from traitlets.config import Config, Configurable
 
-from . import earlier, views
+from . import earlier, guard, views
 from .cells import Interrupt, RunningCell, running_cells
 from .magics import JumperMagics
 from .session import start
@@ -188,10 +188,26 @@ class Extension:
             number = result.execution_count
             self._offset = number - cell.shell_count
         self._finish(cell, cell.outcome(result, self.shell), number)
+        self._say_near_limit(cell, result)
         if not cell.shown:  # else an interrupt has stopped it
             cell.shown = True
             self._show(cell)
         self._here.cell = None
+
+    def _say_near_limit(self, cell: RunningCell, result: ExecutionResult | None) -> None:
+        near = self.session.take_near_limit()
+        if near is None:
+            return
+        error = result.error_in_exec if result is not None else None
+        try:
+            self.session.wait(cell.index[0])
+            summary = self.session.summary(cell.index[0], "all").json
+            said = guard.sentence(
+                near, self.shell.user_ns, self.shell.user_ns_hidden, error, summary
+            )
+        except Exception as failure:  # noqa: BLE001  (memory is short: anything may)
+            said = f"guard: memory came near a limit, so this cell was interrupted ({failure!r})"
+        self._warnings.append(said)
 
     def _finish(self, cell: RunningCell, outcome: str, number: int | None) -> None:
         if not cell.ended:

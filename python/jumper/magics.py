@@ -20,7 +20,7 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_magic, magics_class
 
-from . import earlier, views
+from . import earlier, guard, views
 from ._native import Error, Report, Session
 from .session import find, program
 from .settings import LEVELS, SETTINGS, Settings
@@ -32,6 +32,7 @@ VERBS: Final = {
     "summary": ("[CELL] [--level L]", "what a cell used; without CELL the last one"),
     "history": ("", "all cells that were measured"),
     "code": ("CELL", "a cell's text, as it was when it ran"),
+    "guard": ("memory=95%|off", "interrupts a cell before it fills memory; without more: is it on"),
     "open": ("last|FILE [summary|history|code] [CELL]", "an earlier recording, to read"),
     "doctor": ("", "tries everything that measuring needs, says what would help"),
     "help": ("", "this list"),
@@ -49,6 +50,7 @@ class JumperMagics(Magics):
     ) -> None:
         super().__init__(shell)
         self._label = label
+        self._guard_percent = 0.0
         self._session = session
         self._settings = settings
 
@@ -61,6 +63,7 @@ class JumperMagics(Magics):
         %jumper summary [CELL] [--level L]  what a cell used; without CELL the last one
         %jumper history                     all cells that were measured
         %jumper code CELL                   a cell's text, as it was when it ran
+        %jumper guard memory=95%|off        interrupts a cell before it fills memory
         %jumper open last|FILE              an earlier recording; then summary, history, code
         %jumper doctor                      what works here, what doesn't, what would help
         %jumper help                        the same with all that can be set
@@ -92,6 +95,7 @@ class JumperMagics(Magics):
             ("levels", ", ".join(status.levels)),
             ("where", f"{status.where} ({views.size(status.size_bytes)})"),
             ("cells", str(status.cells)),
+            *([("guard", self._guard_text())] if self._guard_percent else []),
             ("sampler", sampler),
             ("its cost", "not yet known" if cost is None else f"{cost:.2g} % of one core"),
             ("gaps", "\n".join(gaps) or "none"),
@@ -144,6 +148,19 @@ class JumperMagics(Magics):
         _refuse("code", arguments[1:])
         index = find(of.cells(), arguments[0]).index
         self._publish(views.code(of.code(index)))
+
+    def _guard(self, arguments: list[str]) -> None:
+        if arguments:
+            self._guard_percent = guard.parse(arguments)
+            self._session.set_guard(self._guard_percent)
+        self._publish(views.table([("guard", self._guard_text())]))
+
+    def _guard_text(self) -> str:
+        if not self._guard_percent:
+            return "off"
+        lost = self._session.status().lost
+        text = f"cells are interrupted from {self._guard_percent:g} % of a memory limit on"
+        return text if lost is None else f"{text}, but nobody watches at the moment: {lost}"
 
     def _open(self, arguments: list[str]) -> None:
         """Without a question: how it ended, its history, and what its last cell used."""
@@ -227,6 +244,8 @@ def completions(line: str) -> tuple[str, ...]:
         if equals:
             return SETTINGS[name].choices if name in SETTINGS else ()
         return tuple(f"{name}=" for name in CHANGEABLE)
+    if verb == "guard":
+        return ("memory=", "off")
     if verb == "open":
         return ("last",) if len(words) == 1 else QUESTIONS if len(words) == 2 else ()
     if verb == "summary":

@@ -186,6 +186,11 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
       .def_ro("gaps", &bind::Status::gaps)
       .def_ro("missing", &bind::Status::missing);
 
+  nb::class_<record::NearLimit>(module, "NearLimit")
+      .def_prop_ro("source", [](const record::NearLimit& self) { return text(self.source); })
+      .def_ro("memory_bytes", &record::NearLimit::memory_bytes)
+      .def_ro("limit_bytes", &record::NearLimit::limit_bytes);
+
   nb::class_<bind::Session>(module, "Session")
       .def(nb::new_(&make_session), nb::kw_only(), "program"_a, "label"_a, "rate_hz"_a,
            "directory"_a = nb::none(), "process_level"_a = true, "node_level"_a = true)
@@ -200,6 +205,12 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
       .def(
           "set_rate", [](bind::Session& self, double rate_hz) { self.watch().set_rate(rate_hz); },
           "rate_hz"_a, Released())
+      .def(
+          "set_guard", [](bind::Session& self, double percent) { self.watch().set_guard(percent); },
+          "percent"_a, Released())
+      .def(
+          "take_near_limit", [](bind::Session& self) { return self.watch().take_near_limit(); },
+          Released())
       .def(
           "ticks",
           [](bind::Session& self, std::int64_t index) { return known_summary(self, index).ticks; },
