@@ -31,6 +31,7 @@ def die(notebook, code: str = "import os; os.kill(os.getpid(), 9)") -> Path:
     return path
 
 
+@pytest.mark.fault("P1")
 def test_the_next_kernel_tells_once(start):
     first = start()
     first.run("x = 1")
@@ -48,6 +49,7 @@ def test_the_next_kernel_tells_once(start):
     assert Recording(path).end == "exited with status 3"
 
 
+@pytest.mark.fault("P1")
 def test_a_signal_is_told_by_its_name(start):
     die(start())
     assert "killed by signal 9 (SIGKILL)" in start().run("1").stderr
@@ -90,6 +92,7 @@ def test_nothing_is_told_after_a_week(start):
     assert start().run("1").stderr == ""
 
 
+@pytest.mark.fault("P1")
 def test_the_sampler_died_too(start):
     first = start()
     first.run("1")

@@ -8,6 +8,7 @@ import pytest
 from leftovers import MARK, marked, wait_until
 
 
+@pytest.mark.fault("P14")
 @pytest.mark.parametrize("last", ["x = 1", "exit", "quit()", "import os; os._exit(3)"])
 def test_a_kernel_s_end_is_not_held_up(open_notebook, last):
     notebook = open_notebook()
@@ -18,6 +19,7 @@ def test_a_kernel_s_end_is_not_held_up(open_notebook, last):
     assert time.monotonic() - begin < 2 + 2  # ours, and what ipykernel itself takes
 
 
+@pytest.mark.fault("P6")
 def test_a_kernel_that_is_killed_takes_the_sampler_along(open_notebook, monkeypatch):
     import os
 
@@ -29,6 +31,7 @@ def test_a_kernel_that_is_killed_takes_the_sampler_along(open_notebook, monkeypa
     assert wait_until(lambda: not marked(mark))
 
 
+@pytest.mark.fault("P14")
 def test_a_kernel_that_restarts_begins_a_recording_of_its_own(open_notebook, state_home):
     notebook = open_notebook()
     notebook.run("x = 1")
@@ -39,6 +42,7 @@ def test_a_kernel_that_restarts_begins_a_recording_of_its_own(open_notebook, sta
     assert len(list((state_home / "jumper").iterdir())) == 2
 
 
+@pytest.mark.fault("P6")
 def test_a_terminal_shows_the_summary_as_text_and_a_pipe_ends():
     code = "import time; time.sleep(1.1); print('end of cell')"
     shell = f'"{sys.executable}" -m IPython --no-banner --ext=jumper -c "{code}" | cat'

@@ -106,6 +106,7 @@ TEST_F(Earlier, AreMarkedEvenWithATornEnd) {
   EXPECT_TRUE(Recording::open(path("a.jumper")).told());
 }
 
+// Fault: X2
 TEST_F(Earlier, MarksNothingThatIsNotARecordingOfItsOwn) {
   std::ofstream(path("foreign.jumper")) << "something else";
   EXPECT_FALSE(mark_told(path("foreign.jumper")));

@@ -116,6 +116,7 @@ TEST_F(WatchTest, EndsTheRecordingAndTheSamplerWhenItIsClosed) {
   EXPECT_THAT(recording.damages(), IsEmpty());
 }
 
+// Fault: C4
 TEST_F(WatchTest, CarriesSourceOfAnySize) {
   Watch watch = make();
   for (const std::size_t size :
@@ -158,6 +159,7 @@ TEST_F(WatchTest, MayBeClosedByTwoThreadsAtOnce) {
   EXPECT_FALSE(watch.is_live());
 }
 
+// Fault: C4
 TEST_F(WatchTest, TakesMoreCellsThanTheSocketHolds) {
   Watch watch = make();
   std::int64_t last = 0;
