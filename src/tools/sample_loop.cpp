@@ -362,7 +362,12 @@ class Loop {
   }
 
   record::End root_end() {
-    return end_of(options_.root_pid, root_start_ticks_, options_.root_pidfd);
+    record::End end = end_of(options_.root_pid, root_start_ticks_, options_.root_pidfd);
+    if (end.cause != record::EndCause::kKilled || end.detail != SIGKILL) return end;
+    auto out_of_memory = sampler_.out_of_memory();
+    if (!out_of_memory) return end;
+    out_of_memory->time_ns = end.time_ns;
+    return *std::move(out_of_memory);
   }
 
   // The kernel's end of the socket is gone. As a rule the kernel has died: the system closes the
