@@ -126,11 +126,12 @@ class Extension:
         cell = getattr(self._here, "cell", None)
         if cell is not None:  # the one that unloads us
             self._finish(cell, "ok", None)
-        self.close()
+        self.session.close("the extension was unloaded")
         atexit.unregister(self.close)
 
     def close(self) -> None:
-        self.session.close()
+        """The interpreter ends."""
+        self.session.close(why_it_ends(self.shell))
 
     # The two hooks. IPython prints what they raise, interrupts too. So all that they call can be
     # called again, and goes on where an interrupt stopped it.
@@ -286,6 +287,16 @@ def label(shell: InteractiveShell) -> str:
     with contextlib.suppress(OSError):
         return f"{type(shell).__name__} in {Path.cwd()}"
     return type(shell).__name__
+
+
+def why_it_ends(shell: InteractiveShell) -> str:
+    """What a front end has asked a kernel for, as ipykernel keeps it (shutdown_request)."""
+    message = getattr(getattr(shell, "kernel", None), "_shutdown_message", None)
+    try:
+        restarts = message["content"]["restart"]
+    except (TypeError, KeyError):  # nobody asked, or another kernel
+        return "the interpreter ended"
+    return "the kernel was restarted" if restarts else "the kernel was shut down"
 
 
 _loaded: dict[InteractiveShell, Extension] = {}

@@ -6,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "record/text.hpp"
+#include "store/ending.hpp"
 #include "store/recording.hpp"
 #include "store/summary.hpp"
 #include "tools/verbs.hpp"
@@ -32,7 +33,8 @@ void print_header(const store::Recording& recording) {
 }
 
 void print_end(const store::Recording& recording) {
-  if (recording.end()) fmt::print("\n{}\n", record::end_text(*recording.end()));
+  const std::string text = store::ending_of(recording).text;
+  if (!text.empty()) fmt::print("\n{}\n", text);
 }
 
 int report(const ReportOptions& options) {
