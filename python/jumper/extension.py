@@ -291,7 +291,7 @@ def label(shell: InteractiveShell) -> str:
 
 def why_it_ends(shell: InteractiveShell) -> str:
     """What a front end has asked a kernel for, as ipykernel keeps it (shutdown_request)."""
-    message = getattr(getattr(shell, "kernel", None), "_shutdown_message", None)
+    message: Any = getattr(getattr(shell, "kernel", None), "_shutdown_message", None)
     try:
         restarts = message["content"]["restart"]
     except (TypeError, KeyError):  # nobody asked, or another kernel

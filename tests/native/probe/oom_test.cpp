@@ -32,6 +32,7 @@ class OomWatchV2 : public ::testing::Test {
   OomTree tree{true, kService};
 };
 
+// Fault: P2
 TEST_F(OomWatchV2, TellsTheLimitOfItsOwnGroup) {
   Watcher watcher(tree);
   watcher.look();
@@ -43,6 +44,7 @@ TEST_F(OomWatchV2, TellsTheLimitOfItsOwnGroup) {
   EXPECT_EQ(watcher.end(), "killed by the memory limit (peak 511 MiB of 512 MiB)");
 }
 
+// Fault: P2
 TEST_F(OomWatchV2, TellsTheLimitOfAnAncestor) {
   Watcher watcher(tree);
   watcher.look();
@@ -54,6 +56,7 @@ TEST_F(OomWatchV2, TellsTheLimitOfAnAncestor) {
             "/user.slice");
 }
 
+// Fault: P2
 TEST_F(OomWatchV2, BelievesOnlyAPeakOfThisLife) {
   tree.peak(kService, 512);  // of an earlier one
   Watcher watcher(tree);
@@ -65,6 +68,7 @@ TEST_F(OomWatchV2, BelievesOnlyAPeakOfThisLife) {
   EXPECT_EQ(watcher.end(), "killed by the memory limit (peak 480 MiB of 512 MiB)");
 }
 
+// Fault: P2
 TEST_F(OomWatchV2, ForgetsAChildThatWasKilledEarlier) {
   Watcher watcher(tree);
   watcher.look();
@@ -75,6 +79,7 @@ TEST_F(OomWatchV2, ForgetsAChildThatWasKilledEarlier) {
   EXPECT_EQ(watcher.end(), "");
 }
 
+// Fault: P2
 TEST_F(OomWatchV2, WaitsOneTickForTheSignalThatFollowsTheCount) {
   Watcher watcher(tree);
   watcher.look();
@@ -84,6 +89,7 @@ TEST_F(OomWatchV2, WaitsOneTickForTheSignalThatFollowsTheCount) {
   EXPECT_NE(watcher.end(), "");
 }
 
+// Fault: P2
 TEST_F(OomWatchV2, SeesThatTheProcessIsTheOneThatDies) {
   Watcher watcher(tree);
   watcher.look();
@@ -93,6 +99,7 @@ TEST_F(OomWatchV2, SeesThatTheProcessIsTheOneThatDies) {
   EXPECT_EQ(watcher.end().substr(0, 26), "killed by the memory limit");
 }
 
+// Fault: P2
 TEST_F(OomWatchV2, IsNotMovedByKillsElsewhere) {
   Watcher watcher(tree);
   watcher.look();
@@ -101,6 +108,7 @@ TEST_F(OomWatchV2, IsNotMovedByKillsElsewhere) {
   EXPECT_EQ(watcher.end(), "");
 }
 
+// Fault: P2
 TEST_F(OomWatchV2, AsksAnAncestorWhenTheGroupIsGone) {
   Watcher watcher(tree);
   watcher.look();
@@ -111,6 +119,7 @@ TEST_F(OomWatchV2, AsksAnAncestorWhenTheGroupIsGone) {
   EXPECT_NE(watcher.end(), "");
 }
 
+// Fault: P2
 TEST_F(OomWatchV2, CallsItTheMachineWhenNoLimitWasHit) {
   Watcher watcher(tree);
   watcher.node_mib = 16200;
@@ -121,6 +130,7 @@ TEST_F(OomWatchV2, CallsItTheMachineWhenNoLimitWasHit) {
             "killed because the machine was out of memory (peak 16200 MiB of 16384 MiB)");
 }
 
+// Fault: P2
 TEST_F(OomWatchV2, CallsItTheLimitThatWasNearWhenItsCountWasSeenBefore) {
   Watcher watcher(tree);
   tree.events(kService, 1, 0);
@@ -130,6 +140,7 @@ TEST_F(OomWatchV2, CallsItTheLimitThatWasNearWhenItsCountWasSeenBefore) {
   EXPECT_EQ(watcher.end(), "killed by the memory limit (peak 500 MiB of 512 MiB)");
 }
 
+// Fault: P2
 TEST_F(OomWatchV2, FollowsAProcessThatIsMoved) {
   Watcher watcher(tree);
   watcher.look();
@@ -142,6 +153,7 @@ TEST_F(OomWatchV2, FollowsAProcessThatIsMoved) {
   EXPECT_EQ(watcher.end(), "killed by the memory limit (limit 100 MiB)");
 }
 
+// Fault: P2
 TEST_F(OomWatchV2, AllocatesNothingInALook) {
   Watcher watcher(tree);
   watcher.look();
@@ -150,6 +162,7 @@ TEST_F(OomWatchV2, AllocatesNothingInALook) {
   EXPECT_EQ(allocations(), before);
 }
 
+// Fault: P2
 TEST(OomWatch, OfAGroupThatHasNoLimitAndHiddenAncestorsSaysSo) {
   const OomTree tree(true, "/kubepods/pod1/3f", "/kubepods/pod1/3f");
   tree.events("/kubepods/pod1/3f", 0, 0);
@@ -162,6 +175,7 @@ TEST(OomWatch, OfAGroupThatHasNoLimitAndHiddenAncestorsSaysSo) {
             "killed by the memory limit: that of a control group that can't be seen from here");
 }
 
+// Fault: P2
 TEST(OomWatch, WithoutAnyGroupAsksTheMachine) {
   const OomTree tree(true, "/");
   Watcher watcher(tree);
@@ -173,6 +187,7 @@ TEST(OomWatch, WithoutAnyGroupAsksTheMachine) {
             "killed because the machine was out of memory (peak 16000 MiB of 16384 MiB)");
 }
 
+// Fault: P2
 TEST(OomWatch, NamesSlurmsJobAndStep) {
   const std::string job = "/system.slice/slurmstepd.scope/job_42";
   const OomTree tree(true, job + "/step_0/user/task_0");
@@ -208,6 +223,7 @@ ssize_t made_up_mark(int /*directory_fd*/, const char* name, void* buffer, std::
   return static_cast<ssize_t>(text.size());
 }
 
+// Fault: P2
 TEST_F(OomWatchV2, TellsTheDaemonByItsMarks) {
   ooms_marked = kills_marked = 3;  // long ago
   Watcher watcher(tree, made_up_mark);
@@ -221,6 +237,7 @@ TEST_F(OomWatchV2, TellsTheDaemonByItsMarks) {
   EXPECT_EQ(watcher.end(), "killed by an out-of-memory daemon (peak 400 MiB): systemd-oomd");
 }
 
+// Fault: P2
 TEST_F(OomWatchV2, ReadsTheMarksOfTheDaemonInTheDirectoryOfAnAncestor) {
   const std::string slice = tree.tree.root() + "/" + tree.folder(kSlice);
   if (::setxattr(slice.c_str(), "user.oomd_kill", "1", 1, 0) != 0) {

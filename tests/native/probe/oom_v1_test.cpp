@@ -25,6 +25,7 @@ class OomWatchV1 : public ::testing::Test {
   OomTree tree{false, kTask};
 };
 
+// Fault: P2
 TEST_F(OomWatchV1, TellsTheLimitOfTheSlurmJob) {
   Watcher watcher(tree);
   watcher.look();
@@ -36,6 +37,7 @@ TEST_F(OomWatchV1, TellsTheLimitOfTheSlurmJob) {
             "killed by the memory limit (peak 512 MiB of 512 MiB): that of the Slurm job 42");
 }
 
+// Fault: P2
 TEST_F(OomWatchV1, IsNotMovedByAKillInAnAncestor) {
   Watcher watcher(tree);
   watcher.look();
@@ -44,6 +46,7 @@ TEST_F(OomWatchV1, IsNotMovedByAKillInAnAncestor) {
   EXPECT_EQ(watcher.end(), "");
 }
 
+// Fault: P2
 TEST_F(OomWatchV1, TellsMemoryAndSwapTogether) {
   tree.put(kJob, "memory.memsw.limit_in_bytes", std::to_string(600 * kMib));
   tree.put(kJob, "memory.memsw.failcnt", "0");
@@ -57,6 +60,7 @@ TEST_F(OomWatchV1, TellsMemoryAndSwapTogether) {
             "killed by the memory limit (peak 599 MiB of 600 MiB): that of the Slurm job 42");
 }
 
+// Fault: P2
 TEST_F(OomWatchV1, TakesTheTightestLimitWhereHitsAreNotCounted) {
   std::filesystem::remove(tree.tree.root() + "/" + tree.folder(kJob) + "memory.failcnt");
   Watcher watcher(tree);
@@ -66,6 +70,7 @@ TEST_F(OomWatchV1, TakesTheTightestLimitWhereHitsAreNotCounted) {
             "killed by the memory limit (peak 100 MiB of 512 MiB): that of the Slurm job 42");
 }
 
+// Fault: P2
 TEST(OomWatchV1InAContainer, KnowsTheLimitOfAHiddenAncestor) {
   const OomTree tree(false, "/docker/3f", "/docker/3f");
   tree.kills("/docker/3f", 0);

@@ -146,4 +146,5 @@ def test_both_are_killed(kernel):
 
     await_that(is_dead, 10)
     last = Recording(kernel.path, whole=False).cells[-1]
-    assert last["outcome_text"].startswith("probably")
+    assert last["outcome_text"] == "probably killed together with its sampler"
+    assert Recording(kernel.path, whole=False).text.count(last["outcome_text"]) == 2
