@@ -27,6 +27,7 @@ from .session import start
 from .settings import SETTINGS, Settings
 
 AUTOMATIC_SUMMARY_S: Final = 1.0
+NEAR_LIMIT_WAIT_S: Final = 1.0  # for the end sample, which names the processes
 SETTLED_S: Final = 10.0  # by then it is clear whether an earlier kernel is really gone
 T = TypeVar("T")
 
@@ -201,7 +202,7 @@ class Extension:
             return
         error = result.error_in_exec if result is not None else None
         try:
-            self.session.wait(cell.index[0])
+            self.session.wait(cell.index[0], NEAR_LIMIT_WAIT_S)
             summary = self.session.summary(cell.index[0], "all").json
             said = guard.sentence(
                 near, self.shell.user_ns, self.shell.user_ns_hidden, error, summary

@@ -261,6 +261,7 @@ class Loop {
     std::string message;
     record::encode_message(*near, message);
     base::send_message(options_.socket_fd, message);
+    take_sample(record::kEdgeSample);  // who uses it now may be gone at the cell's end
     push(*std::move(near));
   }
 
