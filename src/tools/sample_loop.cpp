@@ -258,10 +258,10 @@ class Loop {
     auto near = guard_.look(now_ns);
     if (!near) return;
     memory_was_short_ = true;
+    take_sample(record::kEdgeSample);  // who uses it now may be gone once the cell is stopped
     std::string message;
     record::encode_message(*near, message);
     base::send_message(options_.socket_fd, message);
-    take_sample(record::kEdgeSample);  // who uses it now may be gone at the cell's end
     push(*std::move(near));
   }
 
