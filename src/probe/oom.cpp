@@ -73,7 +73,7 @@ void OomWatch::settle() noexcept {
 }
 
 bool OomWatch::root_is_dying(std::span<char> buffer) const noexcept {
-  return is_dying(base::read_text(status_.fd(), buffer));
+  return status_.valid() && is_dying(base::read_text(status_.fd(), buffer));
 }
 
 void OomWatch::read(std::span<char> buffer) noexcept {

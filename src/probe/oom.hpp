@@ -35,10 +35,10 @@ class OomWatch {
            ReadMark read_mark = nullptr);
 
   // Once a tick; does nothing but when the turn is `full` (once a second, and at the edges of
-  // cells) or a kill was seen at the last look. Costs 1 us of CPU a file: two or three for each
-  // group, one more where there is a limit; 40 us where only the machine counts kills. Allocates
-  // only when the process has been moved. What was killed up to now was somebody else, unless the
-  // process is on its way out.
+  // cells) or a kill was seen at the last look. Costs 1 us of CPU a file: three or four for each
+  // group of version 2, four to six of version 1, where swap has a limit of its own; 40 us where
+  // only the machine counts kills. Allocates only when the process has been moved. What was killed
+  // up to now was somebody else, unless the process is on its way out.
   void look(const Cgroups& cgroups, bool full, const NodeMemory& node,
             std::span<char> buffer) noexcept;
 
