@@ -15,11 +15,18 @@ struct EdgeValue {
   std::int64_t time_ns = 0;
 };
 
-// The most CPU time that the root process can have used itself between mark and sample.
-Wide most_since(const CellEdge& edge, const Frame& frame) noexcept {
+// Between mark and sample the root process has waited for children: its counters differ by more
+// than it can have used itself. What they had used stands in the later of the two at the root, in
+// the earlier one (if that is a sample) at the children.
+bool has_waited_between(const CellEdge& edge, const Frame& frame) noexcept {
+  const record::Value root = frame.root[kCpuTime];
+  const record::Value mark = mark_of(edge.marks, kCpuTime);
+  if (!record::is_known(root) || !record::is_known(mark)) return false;
   const record::Value millicores = std::max<record::Value>(frame.gauge[kCapacityMillicores], 1000);
-  const Wide since_ns = std::max<std::int64_t>(frame.time_ns - edge.time_ns, 0);
-  return since_ns * millicores / 1000 + kCpuRoundingNs;
+  const Wide apart_ns = Wide{frame.time_ns} - edge.time_ns;
+  const Wide most_ns = (apart_ns < 0 ? -apart_ns : apart_ns) * millicores / 1000 + kCpuRoundingNs;
+  const Wide gained_ns = Wide{root} - mark;
+  return (apart_ns < 0 ? -gained_ns : gained_ns) > most_ns;
 }
 
 EdgeValue value_at(Counter counter, const CellEdge& edge, EdgeFrames frames) noexcept {
@@ -29,10 +36,14 @@ EdgeValue value_at(Counter counter, const CellEdge& edge, EdgeFrames frames) noe
   const EdgeValue alone{total, frames.at->time_ns};
   if (!record::is_known(root) || !record::is_known(mark)) return alone;
   const Wide value = Wide{total} - root + mark;
-  const bool waited = counter == kCpuTime && Wide{root} - mark > most_since(edge, *frames.at);
+  const bool waited = has_waited_between(edge, *frames.at);
+  if (waited && frames.at->time_ns < edge.time_ns) {
+    return {std::max<Wide>(total, mark), edge.time_ns};
+  }
   const record::Value before = frames.before != nullptr ? frames.before->total[counter] : 0;
   const bool fell = record::is_known(before) && value + rounding_of(counter) < before;
-  return edge.near && (waited || fell) ? alone : EdgeValue{value, edge.time_ns};
+  const bool told = waited && (counter == kCpuTime || !edge.near);
+  return told || (edge.near && fell) ? alone : EdgeValue{value, edge.time_ns};
 }
 
 std::int64_t limited(Wide value) noexcept {

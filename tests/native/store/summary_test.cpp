@@ -248,6 +248,41 @@ TEST(Summary, IsExactWithoutEdgeSamplesWhenTheKernelIsAlone) {
   EXPECT_FALSE(summary.notes.contains("process"));
 }
 
+// Fault: P5
+TEST(Summary, CountsNoChildTwiceThatWasWaitedForAfterTheLastSample) {
+  Recorder recorder;
+  recorder.edge(kStart, {{"process.cpu_time_ns", 0}, {"process.root_cpu_time_ns", 0}});
+  recorder.add(cell_begin(kStart, kStart, marks(0)));
+  // Two children with 500 ms each, one is waited for; then no sample before the other is, too.
+  recorder.row(kStart + 700 * kMs, {{"process.cpu_time_ns", 1100 * kMs},
+                                    {"process.root_cpu_time_ns", 600 * kMs},
+                                    {"process.io_write_bytes", 9 * kMiB},
+                                    {"process.root_io_write_bytes", 4 * kMiB}});
+  record::EdgeCounters end = marks(120 * kMs, 1010 * kMs);
+  end.io_write_bytes = 9 * kMiB;
+  recorder.add(cell_end(kStart + 800 * kMs, kStart + kSecond, end));
+  recorder.row(kStart + kSecond,
+               {{"process.cpu_time_ns", 1130 * kMs}, {"process.root_cpu_time_ns", 1130 * kMs}});
+  const CellSummary summary = summary_of(recorder.open());
+  EXPECT_DOUBLE_EQ(*level_of(summary, "process").cpu_time_s, 1.13);
+  EXPECT_EQ(level_of(summary, "process").io_write_bytes, 9 * kMiB);
+}
+
+// Fault: P5
+TEST(Summary, CountsNothingOfBeforeTheCellWhereTheFirstSampleComesAfterAWait) {
+  Recorder recorder;
+  recorder.row(kStart - 200 * kMs, {{"process.cpu_time_ns", 0}, {"process.root_cpu_time_ns", 0}});
+  recorder.add(cell_begin(kStart, kStart + 300 * kMs, marks(0)));
+  // What the child had used before the cell is unknown by now.
+  recorder.row(kStart + 300 * kMs,
+               {{"process.cpu_time_ns", 1000 * kMs}, {"process.root_cpu_time_ns", 1000 * kMs}});
+  recorder.edge(kStart + kSecond,
+                {{"process.cpu_time_ns", 1400 * kMs}, {"process.root_cpu_time_ns", 1400 * kMs}});
+  recorder.add(cell_end(kStart + kSecond, kStart + kSecond, marks(400 * kMs, 1000 * kMs)));
+  const CellSummary summary = summary_of(recorder.open());
+  EXPECT_DOUBLE_EQ(*level_of(summary, "process").cpu_time_s, 0.4);
+}
+
 TEST(Summary, TakesANearTickWhereTheEdgeSampleIsMissing) {
   Recorder recorder;
   recorder.row(kStart - 30 * kMs, {{"node.cpu_time_ns", 1000 * kMs}});
