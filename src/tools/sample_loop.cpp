@@ -47,7 +47,10 @@ void take_signals() {
   action.sa_handler = [](int) { terminated = 1; };
   ::sigaction(SIGTERM, &action, nullptr);
   action.sa_handler = SIG_IGN;
-  for (const int signal : {SIGINT, SIGHUP, SIGPIPE, SIGQUIT}) ::sigaction(signal, &action, nullptr);
+  // SIGXFSZ: a limit of file sizes is then EFBIG, as a full disk.
+  for (const int signal : {SIGINT, SIGHUP, SIGPIPE, SIGQUIT, SIGXFSZ}) {
+    ::sigaction(signal, &action, nullptr);
+  }
 }
 
 // Each process of the tree takes two descriptors.
@@ -90,7 +93,7 @@ class Loop {
 
   int run() {
     write_beginning();
-    take_sample(record::kEdgeSample);
+    take_sample(record::kEdgeSample, base::monotonic_ns());
     for (;;) {
       if (terminated != 0) return finish(std::nullopt);
       if (wait_for_something()) return finish(end_of_silent_root());
@@ -108,7 +111,7 @@ class Loop {
         return finish(end);
       }
       look_at_memory(now_ns);
-      if (schedule_.is_due(now_ns)) tick(now_ns);
+      if (schedule_.is_due(now_ns)) tick(base::monotonic_ns());
       push_waiting();
     }
   }
@@ -212,7 +215,7 @@ class Loop {
     }
     if (cells) {
       sampler_.want_proportional();
-      take_sample(record::kEdgeSample);
+      take_sample(record::kEdgeSample, base::monotonic_ns());
       push_consumers();
     }
     for (record::Message& mark : marks_) apply(mark);
@@ -268,7 +271,7 @@ class Loop {
   void tick(std::int64_t now_ns) {
     const bool late = schedule_.advance(now_ns);
     const std::int64_t before_ns = base::clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    take_sample(late ? record::kLateSample : 0);
+    take_sample(late ? record::kLateSample : 0, now_ns);
     const std::int64_t cost_ns = base::clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
     if (budget_.note(cost_ns, wished_hz_, now_ns)) {
       sampler_.set_lean(budget_.lean());
@@ -298,8 +301,8 @@ class Loop {
     return std::abs(base::wall_offset_ns() - wall_offset_ns_) > kSlewNs;
   }
 
-  void take_sample(std::uint8_t flags) noexcept {
-    const std::int64_t now_ns = base::monotonic_ns();
+  // `now_ns` is the row's time, and what its flags were judged by.
+  void take_sample(std::uint8_t flags, std::int64_t now_ns) noexcept {
     note_hole(now_ns);
     if (auto gap = suspension_.note(now_ns, base::clock_ns(CLOCK_BOOTTIME))) push(*std::move(gap));
     last_sample_ns_ = now_ns;
