@@ -11,6 +11,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <system_error>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -47,9 +48,8 @@ Watch::Watch(WatchOptions options, Place place)
   if (!place_.refusals.empty()) {
     warn(fmt::format("{} ({})", place_.sentence, fmt::join(place_.refusals, "; ")));
   }
-  start_sampler();
-  const base::SignalsBlocked blocked;
-  thread_ = std::thread([this] { run(); });
+  const std::lock_guard lock(mutex_);  // our thread waits until there is a sampler
+  if (start_thread()) start_sampler();
 }
 
 Watch::~Watch() {
@@ -70,6 +70,9 @@ std::int64_t Watch::begin(std::string_view source, std::optional<std::int64_t> e
   cell.source_bytes = static_cast<std::int64_t>(source.size());
   cell.execution_count = execution_count.value_or(record::kNoExecutionCount);
   const std::lock_guard lock(mutex_);
+  if (!thread_.joinable() && base::monotonic_ns() >= restart_at_ns_ && start_thread()) {
+    start_sampler();
+  }
   take_messages();
   const std::int64_t index = cell.index = next_index_++;
   cell.counters = edge_.read();
@@ -195,7 +198,9 @@ void Watch::close(std::string_view reason) {
       acknowledged_.wait_for(lock, kMostTimeToClose / 2, ended);  // it was told to leave
     }
     // Cells that no sampler has written yet: one more for them, if there has been one at all.
-    if (!sampler_runs_ && !pending_.empty() && restart_at_ns_ != 0) start_sampler();
+    if (!sampler_runs_ && !pending_.empty() && restart_at_ns_ != 0 && start_thread()) {
+      start_sampler();
+    }
     closing_ = true;
     if (sampler_runs_) {
       send_pending();
@@ -207,7 +212,7 @@ void Watch::close(std::string_view reason) {
     stop_ = true;
     wake();
   }
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   closed_ = true;
 }
 
@@ -299,6 +304,23 @@ bool Watch::recording_is_ours() {
   if (place_.path.empty()) return false;
   place_.file = base::File::try_open(place_.path.c_str(), O_RDWR | O_NOFOLLOW);
   return place_.file.valid() && base::identity_of(place_.file.fd()) == recording_identity_;
+}
+
+// False when the system has no thread left (or no memory for one): without it nobody would notice
+// the sampler's end, so there is none either, until a cell begins and there is room again.
+bool Watch::start_thread() {
+  if (thread_.joinable()) return true;
+  if (stop_) return false;
+  try {
+    const base::SignalsBlocked blocked;
+    thread_ = std::thread([this] { run(); });
+    return true;
+  } catch (const std::system_error& error) {
+    lost_ = "cannot start a thread: " + base::errno_text(error.code().value());
+  }
+  warn("cells are kept without samples: " + lost_);
+  restart_at_ns_ = base::monotonic_ns() + kSecondNs;
+  return false;
 }
 
 bool Watch::start_sampler() {

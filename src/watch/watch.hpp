@@ -99,6 +99,7 @@ class Watch {
 
  private:
   void run();
+  bool start_thread();
   bool start_sampler();
   void sampler_ended();
   void take_messages();
