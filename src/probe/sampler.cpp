@@ -70,12 +70,12 @@ State unread_state(Process::Io io) noexcept {
 
 Sampler::Sampler(const SamplerOptions& options)
     : options_(options),
+      processes_(options.root, options.process_level ? options.root_pid : 0, options.excluded_pid,
+                 missing_),
       capacity_(options.root, options.process_level || options.job_level ? options.root_pid : 0,
                 &missing_),
       oom_(options.root, options.process_level ? options.root_pid : 0, capacity_.cgroups()),
       node_(options.root, options.node_level, missing_),
-      processes_(options.root, options.process_level ? options.root_pid : 0, options.excluded_pid,
-                 missing_),
       buffer_(node_.buffer_bytes()) {
   if (options.process_level) {
     columns_ = process_columns();

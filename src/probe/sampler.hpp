@@ -101,10 +101,10 @@ class Sampler {
 
   SamplerOptions options_;
   MissingList missing_;
+  Processes processes_;  // first: where descriptors are few, the tree has them
   Capacity capacity_;
   OomWatch oom_;
   Node node_;
-  Processes processes_;
   std::unique_ptr<Proportional> proportional_;
   std::vector<std::unique_ptr<Source>> sources_;
   std::vector<record::Column> columns_;

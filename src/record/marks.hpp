@@ -39,7 +39,8 @@ struct Hello {
   std::string label;
 };
 
-// The kernel -> the sampler: finish the recording and leave.
+// The kernel -> the sampler: finish the recording and leave. The sampler -> the kernel: it can't go
+// on, and why.
 struct Close {
   std::string reason;  // "the kernel is restarted"; may be empty
 };

@@ -431,13 +431,25 @@ class Loop {
   std::string close_reason_;
 };
 
+// Nobody reads our stderr: the kernel hears why there are no samples.
+void tell_why(const LoopOptions& options, const std::string& reason) {
+  std::string message;
+  record::encode_message(record::Close{reason}, message);
+  base::send_message(options.socket_fd, message);
+}
+
 }  // namespace
 
 int run_sample_loop(const LoopOptions& options) {
   take_signals();
   raise_descriptor_limit();
-  Loop loop(options);
-  return loop.run();
+  try {
+    Loop loop(options);
+    return loop.run();
+  } catch (const std::exception& error) {
+    tell_why(options, error.what());
+    throw;
+  }
 }
 
 }  // namespace tools

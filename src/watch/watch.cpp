@@ -373,6 +373,7 @@ bool Watch::start_sampler() {
   pidfd_identity_ = base::identity_of(sampler_.pidfd.fd());
   sampler_runs_ = true;
   lost_.clear();
+  last_words_.clear();
   pending_.forget_sent();
   send_pending();
   return true;
@@ -383,6 +384,7 @@ void Watch::plan_restart() {
   while (!starts_ns_.empty() && now_ns - starts_ns_.front() > kHourNs) starts_ns_.pop_front();
   if (starts_ns_.size() >= kMostStartsAnHour) {
     lost_ = "the sampler ended five times within an hour, no other one is started";
+    if (!last_words_.empty()) lost_ += ": " + last_words_;
     warn("no more samples are taken: " + lost_);
     return;
   }
@@ -400,10 +402,15 @@ void Watch::sampler_ended() {
   if (closing_) return;
   ++restarts_;
   lost_ = "the sampler has ended, another one is about to start";
-  warn(
-      fmt::format("the sampler (pid {}) ended unexpectedly; another one goes on, the gap is "
-                  "marked in the recording",
-                  sampler_.pid));
+  if (!last_words_.empty()) {
+    lost_ += ": " + last_words_;
+    warn("no samples are taken until another sampler can: " + last_words_);
+  } else {
+    warn(
+        fmt::format("the sampler (pid {}) ended unexpectedly; another one goes on, the gap is "
+                    "marked in the recording",
+                    sampler_.pid));
+  }
   plan_restart();
   wake();
 }
@@ -486,6 +493,8 @@ void Watch::take(record::Message message, base::File descriptor) {
     if (pending_.acknowledge(*ack)) acknowledged_.notify_all();
   } else if (auto* near = std::get_if<record::NearLimit>(&message)) {
     interrupt(std::move(*near));
+  } else if (auto* close = std::get_if<record::Close>(&message)) {
+    last_words_ = std::move(close->reason);
   } else if (const auto* spill = std::get_if<record::Spill>(&message)) {
     if (spill_.valid()) old_spills_.emplace_back(std::move(spill_), spill_identity_);
     if (spill->over) return;

@@ -149,6 +149,7 @@ class Watch {
   std::deque<std::int64_t> starts_ns_;  // of the last hour
   std::int64_t restart_at_ns_ = 0;      // 0: none is planned
   std::string lost_;
+  std::string last_words_;  // of the sampler, why it can't go on; "": it has said nothing
   base::File spill_;
   std::optional<base::FileIdentity> spill_identity_;
   // Kept open: a reader may still hold their numbers.
