@@ -7,12 +7,12 @@ import sys
 
 
 def main(options: dict) -> None:
+    scope = {"answer": None}
+    exec("import os, sys, time, signal, threading, json", scope)  # while descriptors are left
     module = importlib.import_module("jumper.session")
     if options.get("program"):
         module.program = lambda: options["program"]
-    session = module.session(label="a test", rate=options.get("rate", 50))
-    scope = {"s": session, "answer": None}
-    exec("import os, sys, time, signal, threading, json", scope)
+    session = scope["s"] = module.session(label="a test", rate=options.get("rate", 50))
 
     def cell(code: str, name: str | None = None) -> int:
         with session.cell(name or code) as one:
