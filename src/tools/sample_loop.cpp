@@ -261,7 +261,8 @@ class Loop {
     auto near = guard_.look(now_ns);
     if (!near) return;
     memory_was_short_ = true;
-    take_sample(record::kEdgeSample);  // who uses it now may be gone once the cell is stopped
+    take_sample(record::kEdgeSample,
+                base::monotonic_ns());  // who uses it now may be gone once the cell is stopped
     std::string message;
     record::encode_message(*near, message);
     base::send_message(options_.socket_fd, message);
