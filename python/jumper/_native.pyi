@@ -37,6 +37,10 @@ class Status:
     lost: str | None  # why nothing is sampled at the moment, or None
     sampler_cpu_percent: float | None  # its own cost, per cent of one core, over its life
     cells: int
+    keep_days: int | None  # None: no recording beside it is ever deleted
+    keep_bytes: int | None
+    kept: int  # recordings there, this one included
+    kept_bytes: int
     gaps: list[tuple[float, str]]  # (seconds, reason)
     missing: list[tuple[str, str]]  # ("node.io_read_bytes", "not supported: …")
 
@@ -67,6 +71,9 @@ class Session:
         directory: str | None = None,  # JUMPER_DIR, else None: $XDG_STATE_HOME/jumper, …
         process_level: bool = True,
         node_level: bool = True,
+        most_bytes: int = 0,  # of the recording, then it is thinned; 0: 256 MiB
+        keep_days: int = -1,  # older finished recordings are deleted; -1: none is
+        keep_bytes: int = -1,  # of all together, then the oldest finished ones are deleted
     ) -> None: ...
     def begin(self, source: bytes, execution_count: int | None = None) -> int:
         """Marks the begin of a cell, returns its index. Doesn't wait; about 50 µs."""

@@ -56,6 +56,8 @@ class Jumper(Configurable):
     min_reports = Setting("min_reports")
     level = Setting("level")
     directory = Setting("directory")
+    keep_days = Setting("keep_days")
+    keep_bytes = Setting("keep_bytes")
 
     def __init__(self, settings: Settings, **options: Any) -> None:
         super().__init__(**options)

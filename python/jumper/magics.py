@@ -21,7 +21,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_magic, magics_class
 
 from . import earlier, guard, views
-from ._native import Error, Report, Session
+from ._native import Error, Report, Session, Status
 from .session import find, program
 from .settings import LEVELS, SETTINGS, Settings
 
@@ -94,6 +94,7 @@ class JumperMagics(Magics):
             ("rate", f"{status.rate_hz:g} Hz ({origin})"),
             ("levels", ", ".join(status.levels)),
             ("where", f"{status.where} ({views.size(status.size_bytes)})"),
+            ("keeps", _kept(status)),
             ("cells", str(status.cells)),
             *([("guard", self._guard_text())] if self._guard_percent else []),
             ("sampler", sampler),
@@ -309,3 +310,12 @@ def _one_of(what: str, name: str, known: tuple[str, ...]) -> None:
         near = get_close_matches(name, known, 1)
         guess = f" Did you mean {near[0]}?" if near else ""
         raise ValueError(f"there is no {what} {name!r}.{guess} The {what}s are {', '.join(known)}.")
+
+
+def _kept(status: Status) -> str:
+    if status.keep_days is None or status.keep_bytes is None:
+        return "everything: no recording is deleted where this one lies"
+    return (
+        f"{status.keep_days} days, {views.size(status.keep_bytes)}; "
+        f"now {status.kept} recordings, {views.size(status.kept_bytes)}"
+    )

@@ -42,6 +42,8 @@ def start(label: str, settings: Settings) -> _native.Session:
         label=label.encode("utf-8", "backslashreplace").decode("utf-8"),
         rate_hz=settings.rate_hz,
         directory=settings.directory,
+        keep_days=settings.keep_days,
+        keep_bytes=settings.keep_bytes,
     )
 
 

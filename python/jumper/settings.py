@@ -51,6 +51,13 @@ def _min_reports(value: object) -> int | None:
     return number
 
 
+def _amount(value: object) -> int:
+    number = int(str(value))
+    if not 0 <= number < 2**62:
+        raise ValueError
+    return number
+
+
 def _directory(value: object) -> str | None:
     if value is None:
         return None
@@ -87,6 +94,8 @@ class Setting(NamedTuple):
 def _settings() -> tuple[Setting, ...]:
     rates = f"a number of samples a second from {RATES_HZ[0]:g} to {RATES_HZ[1]:g}"
     periods = f"the seconds between two samples, from {1 / RATES_HZ[1]:g} to {1 / RATES_HZ[0]:g}"
+    days = "a whole number of days from 0 on"
+    sizes = "a whole number of bytes from 0 on"
     reports = "a whole number of samples from 0 on, or auto"
     return (
         Setting(
@@ -136,6 +145,23 @@ def _settings() -> tuple[Setting, ...]:
             allowed="the path of a folder",
             about="Where recordings lie; counts when the extension is loaded.",
             variables=(Variable("DIR", _directory, "the path of a folder"),),
+        ),
+        Setting(
+            name="keep_days",
+            default=30,
+            parse=_amount,
+            allowed=days,
+            about="How long finished recordings are kept; counts when the extension is loaded.",
+            variables=(Variable("KEEP_DAYS", _amount, days),),
+        ),
+        Setting(
+            name="keep_bytes",
+            default=2 << 30,
+            parse=_amount,
+            allowed=sizes,
+            about="How much all recordings take, until the oldest finished ones are deleted; "
+            "counts when the extension is loaded.",
+            variables=(Variable("KEEP_BYTES", _amount, sizes),),
         ),
     )
 
@@ -190,6 +216,14 @@ class Settings:
     def directory(self) -> str | None:
         value = self.look_up("directory")[0]
         return None if value is None else str(value)
+
+    @property
+    def keep_days(self) -> int:
+        return int(str(self.look_up("keep_days")[0]))
+
+    @property
+    def keep_bytes(self) -> int:
+        return int(str(self.look_up("keep_bytes")[0]))
 
     def take_warnings(self) -> list[str]:
         warnings, self._warnings = self._warnings, []

@@ -83,9 +83,12 @@ std::string path_bytes(nb::handle path) {
 
 std::unique_ptr<bind::Session> make_session(const nb::str& program, const std::string& label,
                                             double rate_hz, const std::optional<nb::str>& directory,
-                                            bool process_level, bool node_level) {
+                                            bool process_level, bool node_level,
+                                            std::int64_t most_bytes, std::int64_t keep_days,
+                                            std::int64_t keep_bytes) {
   const std::string place = directory ? path_bytes(*directory) : "";
-  watch::WatchOptions options{path_bytes(program), label, rate_hz, process_level, node_level};
+  watch::WatchOptions options{path_bytes(program), label,      rate_hz,   process_level,
+                              node_level,          most_bytes, keep_days, keep_bytes};
   const nb::gil_scoped_release released;
   return std::make_unique<bind::Session>(std::move(options), place);
 }
@@ -183,6 +186,10 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
       .def_ro("lost", &bind::Status::lost)
       .def_ro("sampler_cpu_percent", &bind::Status::sampler_cpu_percent)
       .def_ro("cells", &bind::Status::cells)
+      .def_ro("keep_days", &bind::Status::keep_days)
+      .def_ro("keep_bytes", &bind::Status::keep_bytes)
+      .def_ro("kept", &bind::Status::kept)
+      .def_ro("kept_bytes", &bind::Status::kept_bytes)
       .def_ro("gaps", &bind::Status::gaps)
       .def_ro("missing", &bind::Status::missing);
 
@@ -193,7 +200,8 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
 
   nb::class_<bind::Session>(module, "Session")
       .def(nb::new_(&make_session), nb::kw_only(), "program"_a, "label"_a, "rate_hz"_a,
-           "directory"_a = nb::none(), "process_level"_a = true, "node_level"_a = true)
+           "directory"_a = nb::none(), "process_level"_a = true, "node_level"_a = true,
+           "most_bytes"_a = 0, "keep_days"_a = -1, "keep_bytes"_a = -1)
       .def("begin", &begin_cell, "source"_a, "execution_count"_a = nb::none())
       .def("end", &end_cell, "index"_a, "outcome"_a, "execution_count"_a = nb::none(), Released())
       .def(

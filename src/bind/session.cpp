@@ -59,6 +59,7 @@ Rendered history_of(const store::Recording& recording, const std::vector<store::
 
 Session::Session(watch::WatchOptions options, const std::string& directory)
     : levels_(levels_of(options)),
+      limits_{options.keep_days, options.keep_bytes},
       watch_(
           std::make_unique<watch::Watch>(std::move(options), watch::create_recording(directory))),
       recording_fd_(watch_->recording_fd()),
@@ -75,11 +76,13 @@ Session::~Session() {
 Session::Known Session::know() {
   // First what isn't acknowledged, then the recording: a mark moves only from there to here.
   const std::vector<watch::PendingCell> pending = watch_->pending_cells();
+  const bool stalled = watch_->stalled();
   const auto [spill_fd, spill_offset] = watch_->spill();
   if (const int fd = watch_->recording_fd(); fd != recording_fd_) {
     recording_ = store::Recording::follow(recording_fd_ = fd);
   }
   recording_.set_spill(spill_fd, spill_offset);
+  recording_.pause(stalled);
   recording_.refresh();
   Known known{recording_.cells(), {}};
   known.sources.resize(known.cells.size());
@@ -153,6 +156,19 @@ std::optional<double> Session::own_cost_percent() const {
   return 100.0 * static_cast<double>(cpu_ns) / static_cast<double>(last_ns - first_ns);
 }
 
+void Session::count_kept(Status& status) const {
+  if (!status.path || watch_->stalled() || limits_.days < 0 || limits_.bytes < 0) return;
+  std::string reason;
+  const base::File directory =
+      watch::open_own_directory(watch::parted_path(*status.path).first, reason);
+  const store::Kept kept = store::count_kept(directory.fd());
+  if (kept.recordings == 0) return;
+  status.keep_days = limits_.days;
+  status.keep_bytes = limits_.bytes;
+  status.kept = kept.recordings;
+  status.kept_bytes = kept.bytes;
+}
+
 Status Session::status() {
   Status status;
   const watch::WatchState state = watch_->state();
@@ -160,7 +176,8 @@ Status Session::status() {
   if (!watch_->is_owner()) return status;
   const std::lock_guard lock(mutex_);
   status.cells = know().cells.size();
-  if (!watch_->path().empty()) status.path = watch_->path();
+  if (const std::string path = watch_->path(); !path.empty()) status.path = path;
+  count_kept(status);
   status.where = state.where;
   status.size_bytes = recording_.size_bytes();
   status.rate_hz = state.rate_hz;

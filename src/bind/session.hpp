@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "store/keeping.hpp"
 #include "store/recording.hpp"
 #include "store/summary.hpp"
 #include "watch/watch.hpp"
@@ -39,6 +40,10 @@ struct Status {
   std::optional<std::string> lost;
   std::optional<double> sampler_cpu_percent;
   std::size_t cells = 0;
+  // Of the recordings beside it, itself included; absent where none is ever deleted.
+  std::optional<std::int64_t> keep_days, keep_bytes;
+  std::size_t kept = 0;
+  std::int64_t kept_bytes = 0;
   std::vector<std::pair<double, std::string>> gaps;
   std::vector<std::pair<std::string, std::string>> missing;
 };
@@ -76,8 +81,10 @@ class Session {
   };
   Known know();  // with mutex_ held
   std::optional<double> own_cost_percent() const;
+  void count_kept(Status& status) const;
 
   const std::vector<std::string> levels_;
+  const store::KeepLimits limits_;
   std::unique_ptr<watch::Watch> watch_;
   std::mutex mutex_;
   int recording_fd_;

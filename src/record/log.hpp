@@ -123,6 +123,8 @@ class LogWriter {
   // Goes on elsewhere (a memfd when the disk is full, and back). Rows still open are written
   // there again, so the old place keeps only what is whole before open_offset().
   bool move_to(int fd, std::size_t offset);
+  // The same in a copy whose chunks are counted anew: the next one has number `sequence`.
+  bool move_to(int fd, std::size_t offset, std::uint32_t sequence);
 
   [[nodiscard]] std::size_t offset() const noexcept { return offset_; }  // end of what is written
   [[nodiscard]] std::size_t open_offset() const noexcept { return tail_; }  // begin of open rows

@@ -73,4 +73,11 @@ bool LogWriter::move_to(int fd, std::size_t offset) {
   return true;
 }
 
+bool LogWriter::move_to(int fd, std::size_t offset, std::uint32_t sequence) {
+  const std::uint32_t old_sequence = std::exchange(sequence_, sequence);
+  if (move_to(fd, offset)) return true;
+  sequence_ = old_sequence;
+  return false;
+}
+
 }  // namespace record

@@ -18,6 +18,8 @@ enum class MessageKind : std::uint8_t {
   kStacks = 9,
   kGuard = 10,
   kNearLimit = 11,
+  kMoved = 12,
+  kStalled = 13,
 };
 
 struct Encoder {
@@ -52,6 +54,17 @@ struct Encoder {
   void operator()(const NearLimit& near) const {
     kind(MessageKind::kNearLimit);
     encode(Record(near), out);
+  }
+  void operator()(const Moved& moved) const {
+    kind(MessageKind::kMoved);
+    ByteWriter writer(out);
+    writer.u8(static_cast<std::uint8_t>(moved.reason));
+    writer.text(moved.path);
+    writer.text(moved.text);
+  }
+  void operator()(const Stalled& stalled) const {
+    kind(MessageKind::kStalled);
+    ByteWriter(out).u8(stalled.over ? 1 : 0);
   }
   void operator()(const Ack& ack) const {
     kind(MessageKind::kAck);
@@ -113,6 +126,23 @@ std::optional<Message> decode_message(std::string_view bytes) {
     }
     case MessageKind::kNearLimit:
       return record_as<NearLimit>(ChunkKind::kNearLimit, payload);
+    case MessageKind::kMoved: {
+      Moved moved;
+      const std::uint8_t reason = reader.u8();
+      moved.reason = static_cast<MoveReason>(reason);
+      moved.path = reader.text();
+      moved.text = reader.text();
+      if (!reader.ok() || reason > static_cast<std::uint8_t>(MoveReason::kUnnamed)) {
+        return std::nullopt;
+      }
+      return moved;
+    }
+    case MessageKind::kStalled: {
+      Stalled stalled;
+      stalled.over = reader.u8() != 0;
+      if (!reader.ok()) return std::nullopt;
+      return stalled;
+    }
     case MessageKind::kAck: {
       Ack ack;
       ack.index = reader.svarint();

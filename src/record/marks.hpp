@@ -55,8 +55,29 @@ struct Guard {
   double percent = 0;
 };
 
+enum class MoveReason : std::uint8_t {
+  kThinned = 0,   // a thinned copy took its place
+  kRenamed = 1,   // somebody gave the file another name
+  kReplaced = 2,  // somebody deleted or replaced the file: another one has all of it
+  kUnnamed = 3,   // deleted, and no other file can be made (`text`): it has no name for now
+};
+
+// The sampler -> the kernel: the recording has another path, and but for kRenamed and kUnnamed is
+// another file, whose descriptor comes with this message.
+struct Moved {
+  MoveReason reason = MoveReason::kThinned;
+  std::string path;  // kUnnamed: the one that it had
+  std::string text;
+};
+
+// The sampler -> the kernel: the file system with the recording doesn't answer. Until it does
+// (over) who reads the file may have to wait as long.
+struct Stalled {
+  bool over = false;
+};
+
 using Message = std::variant<CellBegin, CellEnd, Settings, Close, Ack, Spill, Hello, AskStacks,
-                             Stacks, Guard, NearLimit>;
+                             Stacks, Guard, NearLimit, Moved, Stalled>;
 
 void encode_message(const Message& message, std::string& out);
 

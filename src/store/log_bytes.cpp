@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/file.hpp"
 
@@ -14,6 +15,10 @@ void LogBytes::set_spill(int memfd, std::size_t offset) noexcept {
 }
 
 std::optional<std::size_t> LogBytes::size() const noexcept {
+  if (paused_) {
+    errno = EAGAIN;
+    return std::nullopt;
+  }
   if (spill_fd_ >= 0) {
     const auto spilled = base::file_size(spill_fd_);
     if (!spilled) return std::nullopt;
@@ -25,6 +30,10 @@ std::optional<std::size_t> LogBytes::size() const noexcept {
 
 std::optional<std::size_t> LogBytes::read(std::size_t offset,
                                           std::span<char> buffer) const noexcept {
+  if (paused_) {
+    errno = EAGAIN;
+    return std::nullopt;
+  }
   std::size_t filled = 0;
   if (spill_fd_ < 0 || offset < spill_offset_) {
     if (fd_ < 0) return 0;

@@ -16,6 +16,9 @@ class LogBytes {
   // Bytes from `offset` on lie in `memfd`, from 0; memfd < 0: all of it is in the file.
   void set_spill(int memfd, std::size_t offset) noexcept;
 
+  // True: nothing is read, as if the system refused with EAGAIN: the file system doesn't answer.
+  void pause(bool paused) noexcept { paused_ = paused; }
+
   // nullopt with errno set when the system refused.
   [[nodiscard]] std::optional<std::size_t> size() const noexcept;
 
@@ -27,6 +30,7 @@ class LogBytes {
   int fd_;
   int spill_fd_ = -1;
   std::size_t spill_offset_ = 0;
+  bool paused_ = false;
 };
 
 }  // namespace store

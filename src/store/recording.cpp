@@ -74,6 +74,7 @@ Recording Recording::open(const std::string& path) {
   state->own = open_file(path);
   state->bytes = LogBytes(state->own.fd());
   state->opened = true;
+  state->path = path;
   if (!may_be_recording(state->bytes, path)) throw foreign(path);
   if (!state->refresh()) throw base::Error(kCannotRead, path, errno);
   if (!state->index.has_chunks()) {
@@ -99,7 +100,28 @@ void Recording::set_spill(int memfd, std::size_t offset) noexcept {
   state_->bytes.set_spill(memfd, offset);
 }
 
-bool Recording::refresh() { return state_->refresh(); }
+void Recording::pause(bool paused) noexcept { state_->bytes.pause(paused); }
+
+bool Recording::refresh() {
+  state_->reopen_if_replaced();
+  return state_->refresh();
+}
+
+// A foreign file in its place is no successor: the old one is read on.
+void Recording::State::reopen_if_replaced() {
+  struct stat now{};
+  if (!opened || ::stat(path.c_str(), &now) != 0 ||
+      base::FileIdentity{now.st_dev, now.st_ino} == base::identity_of(own.fd())) {
+    return;
+  }
+  base::File other = base::File::try_open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  const LogBytes other_bytes(other.fd());
+  if (!S_ISREG(now.st_mode) || !other.valid() || !begins_with_magic(other_bytes)) return;
+  own = std::move(other);
+  bytes = other_bytes;
+  index = {};
+  size = 0;
+}
 
 bool Recording::State::refresh() {
   const auto now = bytes.size();

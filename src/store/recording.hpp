@@ -49,10 +49,14 @@ class Recording {
   // (owned by the caller), from 0. memfd < 0: all of it is in the file again.
   void set_spill(int memfd, std::size_t offset) noexcept;
 
-  // Reads what was added since. Cheap when nothing was. False with errno set when reading failed
-  // (what was known stays known). Pointers to cells, schemas and the like don't outlive it. A torn
-  // end isn't damage while somebody may still write: damages() has it after open(), or when the
-  // recording has an end.
+  // While true, no file is touched: refresh() fails, and what must be read from it is left out.
+  void pause(bool paused) noexcept;
+
+  // Reads what was added since. Cheap when nothing was. Opened by name, it goes on in the file that
+  // has taken the place of the one it read (a recording is thinned by renaming); then all is read.
+  // False with errno set when reading failed (what was known stays known). Pointers to cells,
+  // schemas and the like don't outlive it. A torn end isn't damage while somebody may still write:
+  // damages() has it after open(), or when the recording has an end.
   bool refresh();
 
   [[nodiscard]] const std::optional<record::Machine>& machine() const noexcept;  // the newest

@@ -9,7 +9,8 @@
 namespace store {
 
 struct Recording::State {
-  base::File own;  // open() only
+  base::File own;    // open() only
+  std::string path;  // open() only
   LogBytes bytes;
   ChunkIndex index;
   bool opened = false;  // by name, not followed
@@ -17,6 +18,7 @@ struct Recording::State {
   std::uint8_t newer_version = 0;  // met in a whole chunk; else 0
 
   bool refresh();
+  void reopen_if_replaced();
   bool look_once();
   bool read_from_final_end();
 };

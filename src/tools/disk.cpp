@@ -10,26 +10,15 @@
 #include "base/memory.hpp"
 #include "base/socket.hpp"
 #include "record/codec.hpp"
+#include "tools/copy.hpp"
 
 namespace tools {
 namespace {
 
 constexpr std::int64_t kSealAfterNs = 1'000'000'000;
 constexpr std::int64_t kRetryAfterNs = 5'000'000'000;
-constexpr std::size_t kCopyBytes = 1U << 20;
-
-bool copy(int from_fd, std::size_t bytes, int to_fd, std::size_t to_offset) {
-  std::string buffer(std::min(bytes, kCopyBytes), '\0');
-  for (std::size_t done = 0; done < bytes;) {
-    const auto count = base::read_at(from_fd, buffer, static_cast<off_t>(done));
-    if (!count || *count == 0) return false;
-    const std::size_t part = std::min(*count, bytes - done);
-    const auto chunk = std::string_view(buffer).substr(0, part);
-    if (!base::write_at(to_fd, chunk, static_cast<off_t>(to_offset + done))) return false;
-    done += part;
-  }
-  return true;
-}
+constexpr std::int64_t kLookAfterNs = 1'000'000'000;
+const Errand::Stop kNever = false;
 
 record::Sample row_of(const record::Rows& rows, std::size_t row) {
   record::Sample sample{
@@ -70,7 +59,8 @@ ResumePoint resume_point(int fd) {
 Disk::Disk(const DiskOptions& options, RowQueue& queue)
     : options_(options),
       queue_(queue),
-      writer_(options.spill_fd >= 0 ? options.spill_fd : options.recording_fd, options.offset,
+      upkeep_(options.upkeep, [this](const auto& message, int fd) { return send(message, fd); }),
+      writer_(options.spill_fd >= 0 ? options.spill_fd : upkeep_.fd(), options.offset,
               options.sequence),
       spill_(options.spill_fd),
       file_end_(options.spill_offset),
@@ -78,9 +68,22 @@ Disk::Disk(const DiskOptions& options, RowQueue& queue)
 
 void Disk::run() {
   for (;;) {
-    QueueItem& item = queue_.front();
-    const bool last = item.last;
-    if (spill_.valid()) try_to_return(base::monotonic_ns());
+    QueueItem* front = queue_.front_within(kLookAfterNs);
+    const std::int64_t now_ns = base::monotonic_ns();
+    busy_since_ns_.store(now_ns, std::memory_order_relaxed);
+    const bool last = front != nullptr && front->last;
+    if (spill_.valid()) try_to_return(now_ns);
+    const auto spilled = spill_.valid() ? std::optional(file_end_) : std::nullopt;
+    if (last) {
+      upkeep_.finish(writer_, spilled);
+    } else {
+      upkeep_.look_after(writer_, spilled, now_ns);
+    }
+    if (front == nullptr) {
+      busy_since_ns_.store(0, std::memory_order_relaxed);
+      continue;
+    }
+    QueueItem& item = *front;
     if (!write(item)) {
       const int code = errno;
       if (!spill_.valid()) spill(code);
@@ -97,6 +100,7 @@ void Disk::run() {
     item.ack.reset();
     item.record.reset();
     queue_.pop();
+    busy_since_ns_.store(0, std::memory_order_relaxed);
     if (last) break;
   }
   if (spill_.valid()) {
@@ -131,7 +135,7 @@ void Disk::spill(int code) {
   const std::size_t whole = writer_.open_offset();
   if (!writer_.move_to(memory.fd(), 0)) return;
   // What stands behind `whole` in the file is in the memfd too: a reader must not see it twice.
-  if (::ftruncate(options_.recording_fd, static_cast<off_t>(whole)) != 0) {
+  if (::ftruncate(upkeep_.fd(), static_cast<off_t>(whole)) != 0) {
     // Then readers find rows again that they know by their times.
   }
   spill_ = std::move(memory);
@@ -145,14 +149,14 @@ void Disk::try_to_return(std::int64_t now_ns) {
   next_try_ns_ = now_ns + kRetryAfterNs;
   const std::size_t bytes = writer_.offset();
   const auto back_to_file = [&] {
-    return ::ftruncate(options_.recording_fd, static_cast<off_t>(file_end_)) == 0;
+    return ::ftruncate(upkeep_.fd(), static_cast<off_t>(file_end_)) == 0;
   };
-  if (!copy(spill_.fd(), bytes, options_.recording_fd, file_end_)) {
+  if (!copy_bytes(spill_.fd(), 0, bytes, upkeep_.fd(), file_end_, kNever)) {
     back_to_file();
     return;
   }
   // Open rows are written once more at the end by move_to, so the copy is cut before them.
-  if (!writer_.move_to(options_.recording_fd, file_end_ + writer_.open_offset())) {
+  if (!writer_.move_to(upkeep_.fd(), file_end_ + writer_.open_offset())) {
     back_to_file();
     return;
   }

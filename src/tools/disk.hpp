@@ -2,6 +2,7 @@
 // The thread that writes the recording: it alone may wait for the disk. It seals the rows of each
 // second, acknowledges marks once they are written, and goes on in memory while the disk is full.
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <thread>
@@ -9,6 +10,7 @@
 #include "base/file.hpp"
 #include "record/log.hpp"
 #include "tools/row_queue.hpp"
+#include "tools/upkeep.hpp"
 
 namespace tools {
 
@@ -24,8 +26,8 @@ struct ResumePoint {
 ResumePoint resume_point(int fd);
 
 struct DiskOptions {
-  int recording_fd = -1;  // not owned
-  int spill_fd = -1;      // an earlier sampler's memfd, or -1
+  UpkeepOptions upkeep;  // the recording's file
+  int spill_fd = -1;     // an earlier sampler's memfd, or -1
   std::size_t spill_offset = 0;
   std::size_t offset = 0;  // where to go on, in the spill when there is one
   std::uint32_t sequence = 0;
@@ -43,6 +45,12 @@ class Disk {
   // The queue must have got its last item.
   ~Disk() { thread_.join(); }
 
+  // Since when the thread has been at one item, or 0: a file system that hangs keeps it there.
+  // Any thread may ask.
+  [[nodiscard]] std::int64_t busy_since_ns() const noexcept {
+    return busy_since_ns_.load(std::memory_order_relaxed);
+  }
+
  private:
   void run();
   bool write(const QueueItem& item);
@@ -52,13 +60,15 @@ class Disk {
 
   DiskOptions options_;
   RowQueue& queue_;
+  Upkeep upkeep_;
   record::LogWriter writer_;
   base::File spill_;
   std::size_t file_end_ = 0;  // of the file, while the recording goes on in spill_
   std::int64_t next_try_ns_ = 0;
   std::optional<record::Ack> unsent_;  // the newest one that the socket had no room for
   record::Gap lost_;                   // rows that could be kept nowhere
-  std::thread thread_;                 // last: it uses all the others
+  std::atomic<std::int64_t> busy_since_ns_ = 0;
+  std::thread thread_;  // last: it uses all the others
 };
 
 }  // namespace tools

@@ -7,18 +7,22 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 
 #include "base/error.hpp"
+#include "record/text.hpp"
+#include "store/keeping.hpp"
 #include "tools/verbs.hpp"
 #include "watch/watch.hpp"
 
 namespace tools {
 namespace {
 
+constexpr std::size_t kMostShownBytes = 100;
 constexpr int kNotFound = 127;
 constexpr int kNotExecutable = 126;
 constexpr std::int64_t kMostStartNs = 50'000'000;
@@ -108,6 +112,21 @@ int end_as(int status) {
   return 128 + WTERMSIG(status);
 }
 
+// A number from 0 on; what isn't one is told and ignored.
+std::int64_t amount(const char* variable, std::int64_t otherwise) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr || *text == '\0') return otherwise;
+  const std::string_view digits(text);
+  std::int64_t value = 0;
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (parsed.ec == std::errc() && parsed.ptr == digits.data() + digits.size() && value >= 0) {
+    return value;
+  }
+  fmt::print(stderr, "jumper: {}={} is ignored: it must be a whole number from 0 on\n", variable,
+             record::escaped(text, kMostShownBytes));
+  return otherwise;
+}
+
 int record(const RecordOptions& options) {
   const std::vector<std::string>& command = options.command;
   if (command.empty()) {
@@ -120,7 +139,13 @@ int record(const RecordOptions& options) {
                              : watch::create_recording(directory != nullptr ? directory : "");
   const std::string where = place.sentence;
   const std::string text = fmt::format("{}", fmt::join(command, " "));
-  watch::Watch watch({own_path(), text, options.rate_hz, true, true}, std::move(place));
+  watch::WatchOptions watched{own_path(), text, options.rate_hz, true, true};
+  if (!named) {  // what the user names is the user's to delete
+    constexpr store::KeepLimits kDefault;
+    watched.keep_days = amount("JUMPER_KEEP_DAYS", kDefault.days);
+    watched.keep_bytes = amount("JUMPER_KEEP_BYTES", kDefault.bytes);
+  }
+  watch::Watch watch(std::move(watched), std::move(place));
   const Signals signals;
   const std::int64_t cell = watch.begin(text, std::nullopt);
   watch.flush(kMostStartNs);

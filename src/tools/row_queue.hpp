@@ -10,6 +10,7 @@
 // comes as soon as that.
 
 #include <semaphore.h>
+#include <time.h>
 
 #include <atomic>
 #include <cstdint>
@@ -52,10 +53,27 @@ class RowQueue {
     ::sem_post(&ready_);
   }
 
+  // The producer: the consumer has not yet given back all that was handed over.
+  [[nodiscard]] bool has_unwritten() const noexcept {
+    return produced_ != consumed_.load(std::memory_order_acquire);
+  }
+
   // The consumer: waits for an item; it stays until pop().
   QueueItem& front() noexcept {
     while (!has_front_) has_front_ = ::sem_wait(&ready_) == 0;  // a signal makes it fail
     return items_[consumed_local_ % items_.size()];
+  }
+  // The same, but nullptr when none comes within `wait_ns`.
+  QueueItem* front_within(std::int64_t wait_ns) noexcept {
+    if (!has_front_) {
+      timespec until{};
+      ::clock_gettime(CLOCK_MONOTONIC, &until);
+      const std::int64_t nanoseconds = until.tv_nsec + wait_ns;
+      until.tv_sec += nanoseconds / 1'000'000'000;
+      until.tv_nsec = nanoseconds % 1'000'000'000;
+      has_front_ = ::sem_clockwait(&ready_, CLOCK_MONOTONIC, &until) == 0;
+    }
+    return has_front_ ? &items_[consumed_local_ % items_.size()] : nullptr;
   }
   void pop() noexcept {
     has_front_ = false;

@@ -111,6 +111,9 @@ void add_sample(CLI::App& program, Action& chosen) {
   verb->add_option("--root-pidfd", loop.root_pidfd)->group("");
   verb->add_option("--spill", loop.spill_fd)->group("");
   verb->add_option("--spill-offset", loop.spill_offset)->group("");
+  verb->add_option("--most-bytes", loop.most_bytes)->group("")->check(CLI::PositiveNumber);
+  verb->add_option("--keep-days", loop.keep_days)->group("");
+  verb->add_option("--keep-bytes", loop.keep_bytes)->group("");
   verb->callback([options, &chosen] {
     chosen = [options] {
       if (options->list) return list_metrics(*options);

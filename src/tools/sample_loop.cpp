@@ -11,6 +11,7 @@
 #include <csignal>
 #include <deque>
 #include <optional>
+#include <variant>
 
 #include "base/clock.hpp"
 #include "base/memory.hpp"
@@ -38,6 +39,10 @@ constexpr std::int64_t kLeastHoleNs = kSecondNs / 2;  // shorter ones are late t
 constexpr std::size_t kQueueBytes = 512U << 10;       // memory for rows on their way to the disk
 constexpr std::size_t kMostMarksAtOnce = 64;
 constexpr unsigned kMostSecondsToFinish = 2;
+// A kernel that shows a summary waits for 50 ms, then reads the file: it must know by then.
+constexpr std::int64_t kStalledNs = 25'000'000;
+constexpr std::int64_t kLookAtDiskNs = 10'000'000;
+constexpr std::size_t kMostWaitingBytes = 2U << 20;  // of rows beyond the queue
 constexpr std::int64_t kLeastConsumersNs = kSecondNs / 4;
 
 volatile std::sig_atomic_t terminated = 0;
@@ -74,8 +79,9 @@ probe::SamplerOptions sampler_options(const LoopOptions& options) {
   return result;
 }
 
-struct WaitingRecord {
-  record::Record record;
+// What the queue has no room for while the disk is behind.
+struct Waiting {
+  std::variant<record::Record, record::Sample> what;
   std::optional<record::Ack> ack;
 };
 
@@ -113,6 +119,7 @@ class Loop {
       look_at_memory(now_ns);
       if (schedule_.is_due(now_ns)) tick(base::monotonic_ns());
       push_waiting();
+      look_at_disk();
     }
   }
 
@@ -123,7 +130,11 @@ class Loop {
 
   [[nodiscard]] DiskOptions disk_options() const {
     DiskOptions disk;
-    disk.recording_fd = options_.recording_fd;
+    disk.upkeep.recording_fd = options_.recording_fd;
+    disk.upkeep.most_bytes = static_cast<std::size_t>(options_.most_bytes);
+    if (options_.keep_days >= 0 && options_.keep_bytes >= 0) {
+      disk.upkeep.limits = store::KeepLimits{options_.keep_days, options_.keep_bytes};
+    }
     disk.spill_fd = options_.spill_fd;
     disk.spill_offset = static_cast<std::size_t>(std::max<std::int64_t>(options_.spill_offset, 0));
     disk.offset = resume_.offset;
@@ -181,6 +192,11 @@ class Loop {
     const std::int64_t next_ns = std::min(schedule_.next_ns(), guard_.next_ns());
     std::int64_t wait_ns = std::max<std::int64_t>(next_ns - now_ns, 0);
     if (options_.root_pidfd < 0) wait_ns = std::min(wait_ns, kLookForRootNs);
+    // Somebody may wait for these marks: a look at the disk before the next tick.
+    marks_unwritten_ = marks_unwritten_ && queue_.has_unwritten();
+    if (!stalled_ && (marks_unwritten_ || disk_.busy_since_ns() != 0)) {
+      wait_ns = std::min(wait_ns, kLookAtDiskNs);
+    }
     const timespec timeout{static_cast<time_t>(wait_ns / kSecondNs),
                            static_cast<long>(wait_ns % kSecondNs)};
     const int ready = ::ppoll(entries.data(), entries.size(), &timeout, nullptr);
@@ -214,6 +230,7 @@ class Loop {
       marks_.push_back(std::move(*message));
     }
     if (cells) {
+      marks_unwritten_ = true;
       sampler_.want_proportional();
       take_sample(record::kEdgeSample, base::monotonic_ns());
       push_consumers();
@@ -314,7 +331,7 @@ class Loop {
     }
     QueueItem* slot = waiting_.empty() ? queue_.free_slot() : nullptr;
     if (slot == nullptr) {
-      if (dropped_since_ns_ == 0) dropped_since_ns_ = now_ns;
+      keep_waiting(flags, now_ns);
       return;
     }
     slot->record.reset();
@@ -322,6 +339,32 @@ class Loop {
     slot->sample.values.resize(sampler_.columns().size());  // never more than it was made with
     sampler_.tick(slot->sample, now_ns);
     queue_.push();
+  }
+
+  // The disk is that far behind: rows wait as the records do, but take no more than so much memory.
+  void keep_waiting(std::uint8_t flags, std::int64_t now_ns) noexcept {
+    const std::size_t bytes = sampler_.columns().size() * sizeof(record::Value);
+    if (waiting_bytes_ + bytes > kMostWaitingBytes || dropped_since_ns_ != 0) {
+      if (dropped_since_ns_ == 0) dropped_since_ns_ = now_ns;
+      return;
+    }
+    record::Sample sample;
+    sample.flags = flags;
+    sample.values.resize(sampler_.columns().size());
+    sampler_.tick(sample, now_ns);
+    waiting_bytes_ += bytes;
+    waiting_.push_back({std::move(sample), {}});
+  }
+
+  void look_at_disk() {
+    const std::int64_t busy_since_ns = disk_.busy_since_ns();
+    const bool stalled = busy_since_ns != 0 && base::monotonic_ns() - busy_since_ns > kStalledNs;
+    if (stalled == stalled_) return;
+    std::string bytes;
+    record::encode_message(record::Stalled{!stalled}, bytes);
+    if (base::send_message(options_.socket_fd, bytes, -1) != base::SendResult::kFull) {
+      stalled_ = stalled;
+    }
   }
 
   void note_hole(std::int64_t now_ns) {
@@ -341,7 +384,7 @@ class Loop {
     while (!waiting_.empty()) {
       QueueItem* slot = queue_.free_slot();
       if (slot == nullptr) return;
-      if (dropped_since_ns_ != 0) {
+      if (dropped_since_ns_ != 0 && waiting_bytes_ == 0) {
         slot->record = record::Gap{std::exchange(dropped_since_ns_, 0),
                                    base::monotonic_ns(),
                                    record::GapReason::kDropped,
@@ -350,8 +393,15 @@ class Loop {
         queue_.push();
         continue;
       }
-      slot->record = std::move(waiting_.front().record);
-      slot->ack = waiting_.front().ack;
+      Waiting& first = waiting_.front();
+      if (auto* row = std::get_if<record::Sample>(&first.what)) {
+        waiting_bytes_ -= row->values.size() * sizeof(record::Value);
+        slot->record.reset();
+        slot->sample = *row;
+      } else {
+        slot->record = std::get<record::Record>(std::move(first.what));
+      }
+      slot->ack = first.ack;
       waiting_.pop_front();
       queue_.push();
     }
@@ -416,7 +466,10 @@ class Loop {
   double wished_hz_;
   Budget budget_;
   Suspension suspension_;
-  std::deque<WaitingRecord> waiting_;
+  std::deque<Waiting> waiting_;
+  std::size_t waiting_bytes_ = 0;  // of the rows in there
+  bool marks_unwritten_ = false;   // of cells, as far as known
+  bool stalled_ = false;           // the kernel was told that the file system doesn't answer
   std::vector<record::Message> marks_;
   std::vector<char> buffer_ = std::vector<char>(record::kMostMessageBytes);
   std::size_t missing_pushed_ = 0;

@@ -54,22 +54,8 @@ bool make_directories(const std::string& path) {
 
 // An invalid File when the directory can't be used; `reason` says why.
 base::File create_in(const std::string& directory, const std::string& name, std::string& reason) {
-  const base::File opened =
-      base::File::try_open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  struct stat status{};
-  if (!opened.valid() || ::fstat(opened.fd(), &status) != 0) {
-    reason = errno == ELOOP || errno == ENOTDIR ? "it isn't a directory of its own (a link or file)"
-                                                : base::errno_text(errno);
-    return {};
-  }
-  if (status.st_uid != ::geteuid()) {
-    reason = "it belongs to another user";
-    return {};
-  }
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    reason = "others may write to it (chmod go-w would help)";
-    return {};
-  }
+  const base::File opened = open_own_directory(directory, reason);
+  if (!opened.valid()) return {};
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
   base::File file = base::File::try_open_at(opened.fd(), name.c_str(), kFlags, kPrivateFile);
   if (!file.valid()) reason = base::errno_text(errno);
@@ -150,6 +136,57 @@ Place create_named_recording(const std::string& path) {
   }
   place.path = path;
   place.sentence = "recorded in " + path;
+  return place;
+}
+
+base::File open_own_directory(const std::string& directory, std::string& reason) {
+  base::File opened = base::File::try_open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  struct stat status{};
+  if (!opened.valid() || ::fstat(opened.fd(), &status) != 0) {
+    reason = errno == ELOOP || errno == ENOTDIR ? "it isn't a directory of its own (a link or file)"
+                                                : base::errno_text(errno);
+    return {};
+  }
+  if (status.st_uid != ::geteuid()) {
+    reason = "it belongs to another user";
+    return {};
+  }
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    reason = "others may write to it (chmod go-w would help)";
+    return {};
+  }
+  return opened;
+}
+
+std::pair<std::string, std::string> parted_path(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == path.npos) return {".", path};
+  return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
+}
+
+Place create_again(const std::string& path) {
+  constexpr int kMostNames = 100;
+  constexpr std::string_view kEnding = ".jumper";
+  Place place;
+  const auto [directory, name] = parted_path(path);
+  std::string reason;
+  if (!make_directories(directory)) reason = base::errno_text(errno);
+  std::string stem = name;
+  const bool has_ending = stem.ends_with(kEnding);
+  if (has_ending) stem.resize(stem.size() - kEnding.size());
+  for (int number = 1; number < kMostNames && !place.file.valid() && reason.empty(); ++number) {
+    const std::string tried =
+        number == 1 ? name : fmt::format("{}-{}{}", stem, number, has_ending ? kEnding : "");
+    place.file = create_in(directory, tried, reason);
+    if (place.file.valid()) place.path = directory + "/" + tried;
+    if (reason == base::errno_text(EEXIST)) reason.clear();
+  }
+  if (!place.file.valid()) {
+    if (reason.empty()) reason = "all its names are taken";
+    place.refusals.push_back(fmt::format("'{}': {}", directory, reason));
+    return place;
+  }
+  place.sentence = "recorded in " + place.path;
   return place;
 }
 

@@ -2,6 +2,7 @@
 // Where a recording lies. Everything that is created here is private to the user.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/file.hpp"
@@ -28,5 +29,17 @@ Place create_recording(const std::string& directory);
 // A file that the user named (`jumper record -o`): created by the umask; an existing one is
 // refused. Throws base::Error.
 Place create_named_recording(const std::string& path);
+
+// Another file for a recording whose own is gone: in the same directory, which is created again
+// when it is gone too, with the same name when that is free, else with -2, -3 … before its ending.
+// `file` is invalid when there can't be one: `refusals` says why. Never throws base::Error.
+Place create_again(const std::string& path);
+
+// The directory of a file, opened, when it is one in which recordings may be created: this user's,
+// and nobody else may write to it. Else an invalid File, and `reason` says why.
+base::File open_own_directory(const std::string& directory, std::string& reason);
+
+// The parts of a path: "/a" and "b" of "/a/b".
+std::pair<std::string, std::string> parted_path(const std::string& path);
 
 }  // namespace watch

@@ -38,15 +38,15 @@ bool is_ours(const base::File& file, const std::optional<base::FileIdentity>& id
 
 Watch::Watch(WatchOptions options, Place place)
     : options_(std::move(options)),
-      place_(std::move(place)),
+      where_(place.sentence),
       owner_(::getpid()),
-      recording_identity_(base::identity_of(place_.file.fd()).value_or(base::FileIdentity{})),
+      recording_(std::move(place.file), place.path),
       rate_hz_(options_.rate_hz),
       root_pidfd_(base::open_pidfd(owner_)),
       root_pidfd_identity_(base::identity_of(root_pidfd_.fd())) {
   make_wake();
-  if (!place_.refusals.empty()) {
-    warn(fmt::format("{} ({})", place_.sentence, fmt::join(place_.refusals, "; ")));
+  if (!place.refusals.empty()) {
+    warn(fmt::format("{} ({})", where_, fmt::join(place.refusals, "; ")));
   }
   const std::lock_guard lock(mutex_);  // our thread waits until there is a sampler
   if (start_thread()) start_sampler();
@@ -54,9 +54,8 @@ Watch::Watch(WatchOptions options, Place place)
 
 Watch::~Watch() {
   close();
-  // What the user's code has closed isn't ours to close: its number may be another file's.
   look_at_descriptors();
-  if (!is_ours(place_.file, recording_identity_)) static_cast<void>(place_.file.release());
+  recording_.let_go();
 }
 
 bool Watch::is_owner() const noexcept { return ::getpid() == owner_; }
@@ -156,15 +155,15 @@ WatchState Watch::state() const {
   state.restarts = restarts_;
   state.lost = lost_;
   state.rate_hz = rate_hz_;
-  state.where = spill_.valid()
-                    ? place_.sentence + "; its newest part is in memory: " + spill_reason_
-                    : place_.sentence;
+  state.where =
+      spill_.valid() ? where_ + "; its newest part is in memory: " + spill_reason_ : where_;
   return state;
 }
 
 std::vector<std::string> Watch::take_warnings() {
   if (!is_owner()) return {};
   const std::lock_guard lock(mutex_);
+  warn_of_stall();
   return std::exchange(warnings_, {});
 }
 
@@ -177,7 +176,17 @@ std::vector<PendingCell> Watch::pending_cells() {
 
 int Watch::recording_fd() {
   const std::lock_guard lock(mutex_);
-  return recording_is_ours() ? place_.file.fd() : -1;
+  return recording_.lend();
+}
+
+std::string Watch::path() const {
+  const std::lock_guard lock(mutex_);
+  return recording_.path();
+}
+
+bool Watch::stalled() const {
+  const std::lock_guard lock(mutex_);
+  return recording_.stalled();
 }
 
 std::pair<int, std::size_t> Watch::spill() const {
@@ -205,7 +214,9 @@ void Watch::close(std::string_view reason) {
     if (sampler_runs_) {
       send_pending();
       send(record::Close{std::string(reason.substr(0, kMostReasonBytes))});
-      if (!acknowledged_.wait_for(lock, kMostTimeToClose, ended) && sampler_.pidfd.valid()) {
+      if (!acknowledged_.wait_for(
+              lock, recording_.stalled() ? kMostTimeToClose / 2 : kMostTimeToClose, ended) &&
+          sampler_.pidfd.valid()) {
         base::kill_by_pidfd(sampler_.pidfd.fd());
       }
     }
@@ -298,14 +309,6 @@ void Watch::look_at_descriptors() {
   ::syscall(SYS_pidfd_send_signal, sampler_.pidfd.fd(), SIGTERM, nullptr, 0);
 }
 
-bool Watch::recording_is_ours() {
-  if (base::identity_of(place_.file.fd()) == recording_identity_) return true;
-  static_cast<void>(place_.file.release());
-  if (place_.path.empty()) return false;
-  place_.file = base::File::try_open(place_.path.c_str(), O_RDWR | O_NOFOLLOW);
-  return place_.file.valid() && base::identity_of(place_.file.fd()) == recording_identity_;
-}
-
 // False when the system has no thread left (or no memory for one): without it nobody would notice
 // the sampler's end, so there is none either, until a cell begins and there is room again.
 bool Watch::start_thread() {
@@ -331,14 +334,15 @@ bool Watch::start_sampler() {
     warn("cells are kept without samples: " + lost_);
     return false;
   }
-  if (!recording_is_ours()) {
+  const int recording_fd = recording_.newest();
+  if (recording_fd < 0) {
     lost_ = "the recording's descriptor was closed by this process's own code";
     warn("cells are kept without samples: " + lost_);
     return false;
   }
   try {
     auto [ours, theirs] = base::make_socket_pair();
-    std::vector<int> descriptors{theirs.fd(), place_.file.fd()};
+    std::vector<int> descriptors{theirs.fd(), recording_fd};
     std::vector<std::string> arguments{options_.program, "sample",
                                        "--socket",       "3",
                                        "--recording",    "4",
@@ -355,6 +359,14 @@ bool Watch::start_sampler() {
       arguments.emplace_back("--spill-offset");
       arguments.push_back(std::to_string(spill_offset_));
     }
+    const auto number = [&](const char* option, std::int64_t value, std::int64_t least) {
+      if (value < least) return;
+      arguments.emplace_back(option);
+      arguments.push_back(std::to_string(value));
+    };
+    number("--most-bytes", options_.most_bytes, 1);
+    number("--keep-days", options_.keep_days, 0);
+    number("--keep-bytes", options_.keep_bytes, 0);
     if (!options_.process_level) arguments.emplace_back("--no-process");
     if (!options_.node_level) arguments.emplace_back("--no-node");
     socket_ = std::move(ours);
@@ -395,6 +407,7 @@ void Watch::plan_restart() {
 void Watch::sampler_ended() {
   if (!sampler_runs_) return;
   sampler_runs_ = false;
+  recording_.set_stalled(false);
   socket_.close();
   sampler_.pidfd.close();
   pending_.forget_sent();
@@ -429,6 +442,16 @@ void Watch::warn(std::string sentence) {
   if (std::find(warned_.begin(), warned_.end(), sentence) != warned_.end()) return;
   warned_.push_back(sentence);
   warnings_.push_back(std::move(sentence));
+}
+
+void Watch::warn_of_stall() {
+  if (closed_ || !recording_.stalled()) return;
+  take_messages();
+  if (!recording_.stalled() || base::monotonic_ns() - stalled_since_ns_ < kSecondNs) return;
+  warn(
+      fmt::format("the file system of '{}' doesn't answer: what is measured is kept in memory "
+                  "until it does",
+                  recording_.path()));
 }
 
 void Watch::wake() const {
@@ -503,9 +526,47 @@ void Watch::take(record::Message message, base::File descriptor) {
     spill_identity_ = base::identity_of(spill_.fd());
     spill_offset_ = spill->offset;
     spill_reason_ = spill->reason;
-    warn(fmt::format("the recording goes on in memory: '{}' takes no more ({})", place_.path,
+    warn(fmt::format("the recording goes on in memory: '{}' takes no more ({})", recording_.path(),
                      spill->reason));
+  } else if (const auto* moved = std::get_if<record::Moved>(&message)) {
+    take(*moved, std::move(descriptor));
+  } else if (const auto* stalled = std::get_if<record::Stalled>(&message)) {
+    take(*stalled);
   }
+}
+
+void Watch::take(const record::Moved& moved, base::File descriptor) {
+  const std::string before = recording_.path();
+  switch (moved.reason) {
+    case record::MoveReason::kRenamed:
+      recording_.rename(moved.path);
+      warn(fmt::format("the recording '{}' was renamed: it goes on in '{}'", before, moved.path));
+      break;
+    case record::MoveReason::kUnnamed:
+      where_ = fmt::format("its file '{}' was deleted, and there can't be another: {}", before,
+                           moved.text);
+      warn(
+          fmt::format("the recording '{}' was deleted, and there can't be another one ({}): it is "
+                      "lost when the kernel ends",
+                      before, moved.text));
+      return;
+    case record::MoveReason::kReplaced:
+    case record::MoveReason::kThinned:
+      if (!descriptor.valid()) return;
+      recording_.move_to(std::move(descriptor), moved.path);
+      if (moved.reason == record::MoveReason::kThinned) return;
+      warn(
+          fmt::format("the recording '{}' was deleted or replaced: all of it is in '{}', and goes "
+                      "on there",
+                      before, moved.path));
+      break;
+  }
+  where_ = "recorded in " + moved.path;
+}
+
+void Watch::take(const record::Stalled& stalled) {
+  recording_.set_stalled(!stalled.over);
+  stalled_since_ns_ = base::monotonic_ns();
 }
 
 }  // namespace watch

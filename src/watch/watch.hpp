@@ -25,6 +25,7 @@
 #include "probe/edge.hpp"
 #include "record/marks.hpp"
 #include "watch/place.hpp"
+#include "watch/succession.hpp"
 #include "watch/unacknowledged.hpp"
 
 namespace watch {
@@ -35,6 +36,9 @@ struct WatchOptions {
   double rate_hz = 10.0;
   bool process_level = true;
   bool node_level = true;
+  std::int64_t most_bytes = 0;   // of the recording, then it is thinned; 0: the sampler's default
+  std::int64_t keep_days = -1;   // older recordings in its directory are deleted; -1: none is
+  std::int64_t keep_bytes = -1;  // of all together; -1: none is deleted
 };
 
 struct WatchState {
@@ -75,14 +79,19 @@ class Watch {
   std::optional<record::NearLimit> take_near_limit();
 
   [[nodiscard]] WatchState state() const;
-  // Sentences that the user must be told, each once.
+  // Sentences that the user must be told, each once. That the file system doesn't answer only when
+  // it hasn't for a second.
   std::vector<std::string> take_warnings();
   // Marks that no sampler has acknowledged; also after close(), when nobody will any more.
   [[nodiscard]] std::vector<PendingCell> pending_cells();
 
-  // Another number after the user's code has closed it; -1 when it can't be opened again.
+  // Another number after the user's code has closed it, or when the recording goes on in another
+  // file; -1 when it can't be opened again. For one reader: it closes what an earlier call gave.
   [[nodiscard]] int recording_fd();
-  [[nodiscard]] const std::string& path() const noexcept { return place_.path; }
+  // "": in memory only. Another one when the recording was moved.
+  [[nodiscard]] std::string path() const;
+  // True while its file system doesn't answer: who reads it now may wait for long.
+  [[nodiscard]] bool stalled() const;
   // Where the recording goes on in memory while the disk is full: a descriptor that stays open as
   // long as this object, and the offset; or {-1, 0}.
   [[nodiscard]] std::pair<int, std::size_t> spill() const;
@@ -112,16 +121,18 @@ class Watch {
   void plan_restart();
   void look_at_descriptors();
   void make_wake();
-  bool recording_is_ours();
+  void take(const record::Moved& moved, base::File descriptor);
+  void take(const record::Stalled& stalled);
   bool wait_until(std::int64_t timeout_ns, std::unique_lock<std::mutex>& lock,
                   const std::function<bool()>& is_done);
   void wake() const;
   void warn(std::string sentence);
+  void warn_of_stall();
 
   const WatchOptions options_;
-  Place place_;
+  std::string where_;  // for people
   const pid_t owner_;
-  const base::FileIdentity recording_identity_;
+  RecordingFile recording_;
   probe::EdgeReader edge_;
 
   std::mutex close_mutex_;
@@ -150,6 +161,7 @@ class Watch {
   std::int64_t restart_at_ns_ = 0;      // 0: none is planned
   std::string lost_;
   std::string last_words_;  // of the sampler, why it can't go on; "": it has said nothing
+  std::int64_t stalled_since_ns_ = 0;
   base::File spill_;
   std::optional<base::FileIdentity> spill_identity_;
   // Kept open: a reader may still hold their numbers.

@@ -94,7 +94,9 @@ TEST(Message, BringsEveryMarkBackAsItWas) {
                                       AskStacks{},
                                       std::get<Stacks>(records[10]),
                                       Guard{95.5},
-                                      std::get<NearLimit>(records[11])};
+                                      std::get<NearLimit>(records[11]),
+                                      Moved{MoveReason::kReplaced, "/a/b.jumper", "why"},
+                                      Stalled{true}};
   for (const Message& message : messages) {
     std::string bytes;
     encode_message(message, bytes);

@@ -1,8 +1,10 @@
 #include "store/recording.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -261,6 +263,45 @@ TEST(Recording, TakesOnlyWhatIsNewerAsARow) {
   Recorder recorder;
   for (const std::int64_t time : {10, 30, 20, 30, 40, -5, 0}) recorder.row(time);
   EXPECT_EQ(times_of(recorder.open()), (std::vector<std::int64_t>{10, 30, 40}));
+}
+
+TEST(Recording, GoesOnInTheFileThatTookItsPlace) {
+  std::string folder = ::testing::TempDir() + "jumper-replaced-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const auto put = [&](const std::string& name, std::string_view bytes) {
+    const std::string path = folder + "/" + name;
+    const base::File file = base::File::open(path, O_RDWR | O_CREAT, 0600);
+    EXPECT_TRUE(base::write_at(file.fd(), bytes, 0));
+    return path;
+  };
+  Recorder recorder;
+  recorder.row(kStart);
+  const std::string path = put("a.jumper", recorder.bytes());
+  store::Recording recording = store::Recording::open(path);
+  EXPECT_EQ(recording.last_sample_ns(), kStart);
+  Recorder thinned;
+  thinned.row(kStart + kSecond);
+  ASSERT_EQ(::rename(put("b", thinned.bytes()).c_str(), path.c_str()), 0);
+  EXPECT_TRUE(recording.refresh());
+  EXPECT_EQ(recording.first_sample_ns(), kStart + kSecond);
+  ASSERT_EQ(::rename(put("c", "something else").c_str(), path.c_str()), 0);
+  EXPECT_TRUE(recording.refresh());
+  EXPECT_EQ(recording.first_sample_ns(), kStart + kSecond) << "that is no recording";
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Recording, TouchesNoFileWhileItIsPaused) {
+  Recorder recorder;
+  recorder.row(kStart);
+  store::Recording recording = recorder.follow();
+  recording.pause(true);
+  recorder.row(kStart + kSecond);
+  recorder.seal();
+  EXPECT_FALSE(recording.refresh());
+  EXPECT_EQ(recording.last_sample_ns(), kStart);
+  recording.pause(false);
+  EXPECT_TRUE(recording.refresh());
+  EXPECT_EQ(recording.last_sample_ns(), kStart + kSecond);
 }
 
 }  // namespace

@@ -116,5 +116,30 @@ TEST_F(PlaceTest, NamesWhatTheUserNamedByTheUmask) {
   }
 }
 
+TEST_F(PlaceTest, MakesAnotherFileOfTheSameName) {
+  const fs::path path = home_ / "state/a.jumper";
+  Place place = create_again(path);
+  ASSERT_TRUE(place.file.valid());
+  EXPECT_EQ(place.path, path);
+  EXPECT_EQ(mode_of(path), 0600);
+  EXPECT_EQ(mode_of(path.parent_path()), 0700) << "its folder was gone too";
+}
+
+TEST_F(PlaceTest, NumbersTheNameWhenItIsTaken) {
+  ASSERT_EQ(::symlink("/nowhere", (home_ / "a.jumper").c_str()), 0);
+  EXPECT_EQ(create_again(home_ / "a.jumper").path, home_ / "a-2.jumper");
+  EXPECT_EQ(create_again(home_ / "a.jumper").path, home_ / "a-3.jumper");
+  EXPECT_TRUE(fs::is_symlink(fs::symlink_status(home_ / "a.jumper")));
+  EXPECT_FALSE(fs::exists("/nowhere"));
+}
+
+TEST_F(PlaceTest, MakesNoOtherFileWhereOthersMayWrite) {
+  ASSERT_EQ(::chmod(home_.c_str(), 0777), 0);
+  const Place place = create_again(home_ / "a.jumper");
+  EXPECT_FALSE(place.file.valid());
+  EXPECT_THAT(place.refusals, ElementsAre(HasSubstr("others may write to it")));
+  EXPECT_TRUE(fs::is_empty(home_));
+}
+
 }  // namespace
 }  // namespace watch

@@ -1,9 +1,11 @@
 """`python kernel.py OPTIONS`: stands for a kernel. Reads lines of code, answers in JSON."""
 
 import contextlib
+import functools
 import importlib
 import json
 import sys
+import types
 
 
 def main(options: dict) -> None:
@@ -12,6 +14,11 @@ def main(options: dict) -> None:
     module = importlib.import_module("jumper.session")
     if options.get("program"):
         module.program = lambda: options["program"]
+    native = module._native
+    if options.get("most_bytes"):  # no setting: 256 MiB take a test too long
+        module._native = types.SimpleNamespace(
+            Session=functools.partial(native.Session, most_bytes=options["most_bytes"])
+        )
     session = scope["s"] = module.session(label="a test", rate=options.get("rate", 50))
 
     def cell(code: str, name: str | None = None) -> int:
