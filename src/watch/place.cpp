@@ -178,7 +178,7 @@ Place create_again(const std::string& path) {
     const std::string tried =
         number == 1 ? name : fmt::format("{}-{}{}", stem, number, has_ending ? kEnding : "");
     place.file = create_in(directory, tried, reason);
-    if (place.file.valid()) place.path = directory + "/" + tried;
+    if (place.file.valid()) place.path = fmt::format("{}/{}", directory, tried);
     if (reason == base::errno_text(EEXIST)) reason.clear();
   }
   if (!place.file.valid()) {
