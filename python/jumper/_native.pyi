@@ -89,6 +89,12 @@ class Session:
 def environment(prefixes: Sequence[str]) -> dict[str, str]:
     """The variables of this process whose names begin with one of these; 1 us."""
 
+def stacks() -> str:
+    """The Python stacks of all threads, read without the GIL, or a sentence why there are none.
+
+    What `jumper report --follow` shows of a kernel that hangs.
+    """
+
 class Report:
     """A recording opened for reading."""
 

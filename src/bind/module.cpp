@@ -16,6 +16,7 @@
 
 #include "base/error.hpp"
 #include "bind/session.hpp"
+#include "bind/stacks.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -84,7 +85,8 @@ std::unique_ptr<bind::Session> make_session(const nb::str& program, const std::s
                                             double rate_hz, const std::optional<nb::str>& directory,
                                             bool process_level, bool node_level) {
   const std::string place = directory ? path_bytes(*directory) : "";
-  watch::WatchOptions options{path_bytes(program), label, rate_hz, process_level, node_level};
+  watch::WatchOptions options{path_bytes(program), label,      rate_hz,
+                              process_level,       node_level, bind::stacks_reader()};
   const nb::gil_scoped_release released;
   return std::make_unique<bind::Session>(std::move(options), place);
 }
@@ -241,6 +243,11 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
           "reason"_a = "", Released());
 
   module.def("environment", &environment, "prefixes"_a);
+  module.def("stacks", [] {
+    const auto read = bind::stacks_reader();
+    const nb::gil_scoped_release released;
+    return read();
+  });
 
   nb::class_<Report>(module, "Report")
       .def_static("open", &Report::open, "path"_a)

@@ -11,11 +11,13 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <exception>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/memory.hpp"
 #include "base/socket.hpp"
+#include "watch/stack_text.hpp"
 
 namespace watch {
 namespace {
@@ -398,9 +400,28 @@ void Watch::run() {
       take_messages();  // its last words
       sampler_ended();
     }
+    if (stacks_asked_) {
+      stacks_asked_ = false;
+      lock.unlock();  // no cell waits for it
+      const record::Stacks stacks = read_stacks();
+      lock.lock();
+      if (stop_) break;
+      if (sampler_runs_) send(stacks);
+    }
     if (sampler_runs_) send_pending();
     if (restart_at_ns_ != 0 && base::monotonic_ns() >= restart_at_ns_ && !closing_) start_sampler();
   }
+}
+
+record::Stacks Watch::read_stacks() const noexcept {
+  record::Stacks stacks{base::monotonic_ns(), {}};
+  try {
+    stacks.text = options_.stacks ? options_.stacks() : "this process runs no Python of ours";
+    if (stacks.text.size() > kMostStackTextBytes) stacks.text.resize(kMostStackTextBytes);
+  } catch (const std::exception&) {  // no memory
+    stacks.text.clear();
+  }
+  return stacks;
 }
 
 void Watch::take_messages() {
@@ -429,6 +450,9 @@ void Watch::take(record::Message message, base::File descriptor) {
     spill_reason_ = spill->reason;
     warn(fmt::format("the recording goes on in memory: '{}' takes no more ({})", place_.path,
                      spill->reason));
+  } else if (std::holds_alternative<record::AskStacks>(message)) {
+    stacks_asked_ = true;
+    wake();  // it may be a cell's thread that reads this
   }
 }
 

@@ -34,6 +34,9 @@ struct WatchOptions {
   double rate_hz = 10.0;
   bool process_level = true;
   bool node_level = true;
+  // The Python stacks of this process's threads as text, or a sentence that says why there are
+  // none. Called by our thread, on request only; empty: this process is no Python of ours.
+  std::function<std::string()> stacks{};
 };
 
 struct WatchState {
@@ -97,6 +100,7 @@ class Watch {
   void sampler_ended();
   void take_messages();
   void take(record::Message message, base::File descriptor);
+  [[nodiscard]] record::Stacks read_stacks() const noexcept;
   bool send_pending();  // false: the socket is full, try again when it is writable
   base::SendResult send(const record::Message& mark);
   void enqueue(record::Message mark);
@@ -131,6 +135,7 @@ class Watch {
   bool sampler_runs_ = false;
   bool closing_ = false;  // the sampler was told to leave
   bool stop_ = false;     // our thread ends
+  bool stacks_asked_ = false;
   std::atomic<bool> closed_ = false;
   int restarts_ = 0;
   std::deque<std::int64_t> starts_ns_;  // of the last hour
