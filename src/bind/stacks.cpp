@@ -113,28 +113,43 @@ std::optional<watch::ThreadStack> stack_of(Address address) {
   return stack;
 }
 
+struct ThreadList {
+  std::vector<Address> threads;  // the newest first; the main one is the last
+  bool cut = false;              // there are more
+};
+
+// False when it changed meanwhile, so that some may be missing.
+bool list_threads(ThreadList& list) {
+  list = {};
+  for (Address at = first_thread(); at != 0;) {
+    if (list.threads.size() == kMostThreads) {
+      list.cut = true;
+      return true;
+    }
+    const auto thread = read_thread(at);
+    if (!thread || std::ranges::find(list.threads, at) != list.threads.end()) return false;
+    list.threads.push_back(at);
+    at = thread->next;
+  }
+  return true;
+}
+
 std::string read_stacks() {
   int here = 0;
   int copy = 0;
   if (!base::copy_own_memory(reinterpret_cast<Address>(&here), &copy, sizeof here)) {
     return fmt::format("not safe here: process_vm_readv is refused ({})", std::strerror(errno));
   }
-  std::vector<watch::ThreadStack> stacks;
-  std::vector<Address> seen;
-  bool cut = false;
-  for (Address at = first_thread(); at != 0;) {
-    if (seen.size() == kMostThreads) {
-      cut = true;
-      break;
-    }
-    if (std::ranges::find(seen, at) != seen.end()) break;
-    seen.push_back(at);
-    const auto thread = read_thread(at);
-    if (!thread) break;
-    if (auto stack = stack_of(at)) stacks.push_back(std::move(*stack));
-    at = thread->next;
+  ThreadList list;
+  for (int tries = 1; !list_threads(list); ++tries) {
+    list.cut = tries == kTries;
+    if (list.cut) break;
   }
-  return watch::stacks_text(std::move(stacks), cut);
+  std::vector<watch::ThreadStack> stacks;
+  for (const Address thread : list.threads) {
+    if (auto stack = stack_of(thread)) stacks.push_back(std::move(*stack));
+  }
+  return watch::stacks_text(std::move(stacks), list.cut);
 }
 
 }  // namespace

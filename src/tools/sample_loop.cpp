@@ -280,7 +280,9 @@ class Loop {
       budget_.forget_rate();
       set_rate();
     } else if (auto* stacks = std::get_if<record::Stacks>(&mark)) {
-      if (std::exchange(awaits_stacks_, false)) push(std::move(*stacks));
+      if (!std::exchange(awaits_stacks_, false)) return;
+      next_stacks_ns_ = base::monotonic_ns() + kLeastNsBetweenStacks;
+      push(std::move(*stacks));
     }
   }
 
