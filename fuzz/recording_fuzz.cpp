@@ -15,12 +15,15 @@
 #include "store/recording.hpp"
 #include "store/summary.hpp"
 #include "view/history.hpp"
+#include "view/live.hpp"
+#include "view/stack_lines.hpp"
 #include "view/summary.hpp"
 
 namespace {
 
 constexpr std::size_t kMostCells = 16;
 constexpr std::size_t kCurveBuckets = 60;
+constexpr std::size_t kColumns = 80;
 
 void ask_everything(const store::Recording& recording) {
   std::vector<view::HistoryRow> rows;
@@ -33,6 +36,8 @@ void ask_everything(const store::Recording& recording) {
   }
   view::history_text(rows);
   view::history_html(rows);
+  view::live_lines(recording, recording.last_sample_ns(), kColumns);
+  view::stack_lines(recording, kColumns);
   for (const auto& schema : recording.schemas()) {
     if (schema->columns.empty()) continue;
     const std::string& column = schema->columns.back().name;

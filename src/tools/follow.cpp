@@ -18,6 +18,7 @@
 #include "tools/terminal.hpp"
 #include "view/escape.hpp"
 #include "view/live.hpp"
+#include "view/stack_lines.hpp"
 #include "view/summary.hpp"
 
 namespace tools {

@@ -10,7 +10,6 @@
 #include "base/clock.hpp"
 #include "record/text.hpp"
 #include "store/curve.hpp"
-#include "view/cell_files.hpp"
 #include "view/escape.hpp"
 #include "view/sparkline.hpp"
 #include "view/units.hpp"
@@ -217,23 +216,6 @@ std::vector<std::string> live_lines(const store::Recording& recording, std::int6
   }
   for (std::string& line : Curves(recording, begin_ns, now_ns, columns).lines()) {
     lines.push_back(std::move(line));
-  }
-  return lines;
-}
-
-std::vector<std::string> stack_lines(const store::Recording& recording, std::size_t columns) {
-  if (!recording.stacks()) return {};
-  const record::Stacks& stacks = *recording.stacks();
-  std::vector<std::string> lines{one_line(
-      fmt::format("stacks at {}", base::local_time(recording.wall_ns(stacks.time_ns))), columns)};
-  CellNames names(recording);
-  std::string_view text = stacks.text;
-  constexpr std::size_t kMostLines = 12'000;  // a hostile recording's may be any number
-  while (!text.empty() && lines.size() < kMostLines) {
-    const std::size_t end = text.find('\n');
-    std::string line(text.substr(0, std::min(end, kMostLineBytes)));
-    lines.push_back(one_line(names.shown(std::move(line)), columns));
-    text.remove_prefix(end == text.npos ? text.size() : end + 1);
   }
   return lines;
 }

@@ -30,8 +30,4 @@ const store::Cell* running_cell(const store::Recording& recording) noexcept;
 // "In [3]", or "#3" without an execution count.
 std::string cell_name(const store::Cell& cell);
 
-// The newest stacks, a line each, cut to `columns`; files of cells as IPython shows them. Empty
-// when there are none.
-std::vector<std::string> stack_lines(const store::Recording& recording, std::size_t columns);
-
 }  // namespace view

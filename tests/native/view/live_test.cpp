@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include <algorithm>
 
@@ -17,7 +15,6 @@ using namespace synthetic;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
@@ -103,14 +100,11 @@ TEST(Live, FitsAndIsPrintableWhateverTheCodeIs) {
   record::CellBegin begin = cell_begin(kStart, kStart);
   begin.source = "\n\n\x1b[2J\x07 = 1\r\n\t\xff" + std::string(1 << 16, 'x') + "\n3\n4\n5\n6\n7\n";
   recorder.add(begin);
-  recorder.add(record::Stacks{kStart, "thread \x1b]0;\x07\n  \xC2\x9B" + std::string(5000, 'y')});
   record_samples(recorder);
   for (const std::size_t columns : {20U, 80U, 300U}) {
-    std::vector<std::string> lines = lines_of(recorder, columns);
+    const std::vector<std::string> lines = lines_of(recorder, columns);
     EXPECT_THAT(lines, SizeIs(2 + 6 + 4));
     EXPECT_EQ(lines[7], "  …");
-    for (std::string& line : stack_lines(recorder.open(), columns)) lines.push_back(line);
-    EXPECT_THAT(lines, SizeIs(2 + 6 + 4 + 3));
     for (const std::string& line : lines) {
       EXPECT_LE(width(line), columns);
       EXPECT_TRUE(std::ranges::none_of(line, [](char one) {
@@ -119,20 +113,6 @@ TEST(Live, FitsAndIsPrintableWhateverTheCodeIs) {
       EXPECT_THAT(line, Not(HasSubstr("\xC2\x9B")));
     }
   }
-}
-
-TEST(Live, ShowsTheNewestStacks) {
-  setenv("TZ", "UTC", 1);
-  tzset();
-  Recorder recorder;
-  EXPECT_THAT(stack_lines(recorder.open(), kColumns), IsEmpty());
-  recorder.add(cell_begin(kStart, kStart));
-  recorder.add(record::Stacks{kStart, "thread 1\n"});
-  recorder.add(record::Stacks{
-      kStart + kSecond, "thread 2\n  /tmp/ipykernel_1/3427300630.py:3 in f\n  x.py:4 in g\n"});
-  EXPECT_THAT(stack_lines(recorder.open(), kColumns),
-              ElementsAre("stacks at 2023-11-14 22:15:01", "thread 2", "  In [11]:3 in f",
-                          "  x.py:4 in g"));
 }
 
 }  // namespace
