@@ -171,7 +171,7 @@ void add_code(std::string_view code, std::size_t columns, std::vector<std::strin
     code.remove_prefix(end == code.npos ? code.size() : end + 1);
     if (shown == 0 && first_line(line).empty()) continue;  // blank lines at the top
     if (shown++ == kMostCodeLines) {
-      lines.push_back("  …");
+      lines.emplace_back("  …");
       return;
     }
     lines.push_back(one_line(std::string(kIndent).append(line.substr(0, kMostLineBytes)), columns));

@@ -84,7 +84,7 @@ def stacks_in(text: str) -> dict[str, list[str]]:
     return found
 
 
-HANG = '''\
+HANG = """\
 import os
 import re
 import threading
@@ -119,7 +119,7 @@ def computes(name):
 
 def in_thread(target, name):
     threading.Thread(target=target, args=(name,), daemon=True).start()
-'''
+"""
 
 
 class Hang:

@@ -1,5 +1,6 @@
 """`jumper report --follow`: a cell that runs, or hangs, seen from another terminal."""
 
+import itertools
 import json
 import os
 import shutil
@@ -32,7 +33,7 @@ def kernel(hang):
 def run_hanging(kernel: Kernel, hang: Hang, call: str) -> None:
     """Begins a cell that hangs; returns when it does, but for some us."""
     kernel.send(f"cell({call!r})")
-    await_that(lambda: (hang.folder / "main").exists())
+    await_that((hang.folder / "main").exists)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +87,9 @@ def test_a_forked_child_does_not_answer(kernel):
     with Follower("--stacks", kernel.path) as follower:
         assert f"thread {kernel.pid} " in next(iter(follower.stacks()))
     with stop_and_go_on(kernel.pid), Follower("--stacks", kernel.path, text=False) as follower:
-        await_that(lambda: b"no stacks within 5 s" in os.read(follower.process.stderr.fileno(), 999))
+        await_that(
+            lambda: b"no stacks within 5 s" in os.read(follower.process.stderr.fileno(), 999)
+        )
         assert "stacks at" not in follower.text
     os.kill(child, signal.SIGKILL)
     assert kernel.do("answer = os.waitpid(pid, 0)[1]") == signal.SIGKILL
@@ -106,7 +109,7 @@ def test_a_flood_of_requests_hurts_nobody(kernel):
     recording = Recording(kernel.path, whole=False)
     assert len(recording.rows) > before
     times = [one["time_ns"] for one in recording.of("stacks")]
-    assert all(b - a > 0.2e9 for a, b in zip(times, times[1:], strict=False))
+    assert all(b - a > 0.2e9 for a, b in itertools.pairwise(times))
     assert not recording.gap_reasons
     assert alive(sampler)
 
@@ -219,7 +222,10 @@ def test_it_leaves_with_its_reader(kernel):
 
 def test_what_cannot_be_followed_is_said_once(kernel, tmp_path):
     (tmp_path / "text").write_text("no recording")
-    for path, said in ((tmp_path / "none", "No such file"), (tmp_path / "text", "not a JUmPER recording")):
+    for path, said in (
+        (tmp_path / "none", "No such file"),
+        (tmp_path / "text", "not a JUmPER recording"),
+    ):
         done = jumper("report", "--follow", path)
         assert (done.returncode, done.stdout) == (1, "")
         assert said in done.stderr

@@ -13,6 +13,8 @@ import pytest
 from faults.harness import Kernel, await_that
 from follower import Follower, stacks_in
 
+pytestmark = pytest.mark.slow  # the same program, whichever CPython
+
 ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 DRAWN = re.compile(r"\x1b\[(\?1049[hl]|\?25[hl]|[HKJ])")  # all that we ever send
 

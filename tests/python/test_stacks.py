@@ -23,7 +23,8 @@ def calls():
 def codes():
     while not stop:
         scope = {}
-        exec(compile("def g():\\n" * 1 + "  return 1\\ng()", "/made/%d.py" % random.randrange(9), "exec"), scope)
+        name = "/made/%d.py" % random.randrange(9)
+        exec(compile("def g():\\n  return 1\\ng()", name, "exec"), scope)
 
 def generators():
     def numbers(n):
@@ -95,7 +96,7 @@ def test_frames_have_their_names_files_and_lines():
 
 def test_deep_and_long_ones_are_cut():
     text = stacks_of(
-        f"name = 'f' * 10000\nexec('def ' + name + '(n): return n and ' + name + '(n - 1)"
+        "name = 'f' * 10000\nexec('def ' + name + '(n): return n and ' + name + '(n - 1)"
         " or _native.stacks()')\nprint(locals()[name](150))"
     )
     thread, *frames = text.strip().splitlines()
@@ -130,9 +131,7 @@ def test_a_sub_interpreter_is_not_read():
 def test_where_the_system_refuses_it_says_so(tmp_path):
     """A sandbox that allows no process_vm_readv: Docker's before Linux 4.8, some batch systems'."""
     text = stacks_of(FILTER + "print(_native.stacks())")
-    assert text.strip() == (
-        "not safe here: process_vm_readv is refused (Operation not permitted)"
-    )
+    assert text.strip() == ("not safe here: process_vm_readv is refused (Operation not permitted)")
 
 
 # A seccomp filter: EPERM for one system call, all else is allowed.
