@@ -57,6 +57,7 @@ lint: $(SYSTEM) $(V)/stamps/build $(V)/stamps/lint $(V)/stamps/run  ## format, c
 	$(V)/bin/python scripts/check_includes.py
 	$(V)/bin/python scripts/check_sizes.py
 	$(V)/bin/python scripts/check_tree.py
+	$(V)/bin/python scripts/faults.py
 	$(V)/bin/ruff check $(LINT_PYTHON)
 	$(V)/bin/ruff format --check $(LINT_PYTHON)
 	$(V)/bin/mypy
@@ -69,6 +70,7 @@ format: $(V)/stamps/lint  ## rewrite the sources in our format
 	find $(wildcard $(LINT)) -name '*.[ch]pp' -print0 | xargs -0 -r $(V)/bin/clang-format -i
 	$(V)/bin/ruff format $(LINT_PYTHON)
 	$(V)/bin/ruff check --fix $(LINT_PYTHON)
+	$(V)/bin/python scripts/faults.py --write
 
 asan: $(SYSTEM)  ## native tests under AddressSanitizer and UBSan
 	$(call build,asan)

@@ -41,6 +41,14 @@ class Status:
     missing: list[tuple[str, str]]  # ("node.io_read_bytes", "not supported: …")
 
 @final
+class NearLimit:
+    """Memory came near a limit, and the running cell was interrupted."""
+
+    source: str  # "the limit of control group /slurm/job_7"
+    memory_bytes: int  # without page cache that can be given up
+    limit_bytes: int
+
+@final
 class Session:
     """The kernel's side of one recording: starts the sampler, marks cells, answers questions.
 
@@ -70,6 +78,12 @@ class Session:
         """Waits until the cell's end sample is in the recording, `timeout_s` at most."""
 
     def set_rate(self, rate_hz: float) -> None: ...
+    def set_guard(self, percent: float) -> None:
+        """From that share of a memory limit on, the running cell gets SIGINT; 0: off."""
+
+    def take_near_limit(self) -> NearLimit | None:
+        """What made the guard interrupt a cell since the last call."""
+
     def ticks(self, index: int) -> int: ...
     def summary(self, index: int, level: str = "process") -> Rendered:
         """level: "process", "node" or "all". Raises KeyError for an index that isn't there."""
@@ -95,6 +109,22 @@ def stacks() -> str:
     What `jumper report --follow` shows of a kernel that hangs.
     """
 
+def earlier(directory: str, label: str, own_path: str, not_before_wall_ns: int) -> list[str]:
+    """Recordings of the same label in the folder, last written to since then, newest first."""
+
+def mark_told(path: str) -> bool:
+    """Notes in the recording that the user was told how it ended; False where that can't be."""
+
+@final
+class Ending:
+    """How a recording ended, concluded where its sampler has died as well."""
+
+    kind: str  # running, closed, exited, killed, out of memory, rebooted, unknown
+    text: str  # a clause: "killed by the memory limit (peak 511 MiB of 512 MiB)"
+    wall_ns: int  # ns since 1970; 0: unknown
+    cell: int | None  # the history entry that ran then
+
+@final
 class Report:
     """A recording opened for reading."""
 
@@ -104,3 +134,6 @@ class Report:
     def history(self) -> Rendered: ...
     def cells(self) -> list[CellInfo]: ...
     def code(self, index: int) -> bytes: ...
+    def ending(self) -> Ending: ...
+    def told(self) -> bool: ...
+    def label(self) -> str: ...

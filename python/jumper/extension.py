@@ -20,13 +20,15 @@ from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, Intera
 from traitlets import TraitError, TraitType
 from traitlets.config import Config, Configurable
 
-from . import views
+from . import earlier, guard, views
 from .cells import Interrupt, RunningCell, running_cells
 from .magics import JumperMagics
 from .session import start
 from .settings import SETTINGS, Settings
 
 AUTOMATIC_SUMMARY_S: Final = 1.0
+NEAR_LIMIT_WAIT_S: Final = 1.0  # for the end sample, which names the processes
+SETTLED_S: Final = 10.0  # by then it is clear whether an earlier kernel is really gone
 T = TypeVar("T")
 
 
@@ -85,9 +87,11 @@ class Extension:
         except TraitError as error:
             self._warnings.append(f"the configuration file's c.Jumper is ignored: {error}")
             self.configurable = Jumper(self.settings)
-        self.session = start(label(shell), self.settings)
+        self._label = label(shell)
+        self._look_until_s = time.monotonic() + SETTLED_S
+        self.session = start(self._label, self.settings)
         self._rate_hz = self.settings.rate_hz
-        self.magics = JumperMagics(shell, self.session, self.settings)
+        self.magics = JumperMagics(shell, self.session, self.settings, self._label)
 
     def install(self) -> None:
         atexit.register(self.close)
@@ -123,11 +127,12 @@ class Extension:
         cell = getattr(self._here, "cell", None)
         if cell is not None:  # the one that unloads us
             self._finish(cell, "ok", None)
-        self.close()
+        self.session.close("the extension was unloaded")
         atexit.unregister(self.close)
 
     def close(self) -> None:
-        self.session.close()
+        """The interpreter ends."""
+        self.session.close(why_it_ends(self.shell))
 
     # The two hooks. IPython prints what they raise, interrupts too. So all that they call can be
     # called again, and goes on where an interrupt stopped it.
@@ -142,6 +147,7 @@ class Extension:
     def post_run_cell(self, result: ExecutionResult | None) -> None:
         try:
             self._guarded(self._end, result)
+            self._look_back()
             self._tell()
         except KeyboardInterrupt:  # too late for the cell, and nothing else runs
             self._guarded(self._end, result)
@@ -184,10 +190,26 @@ class Extension:
             number = result.execution_count
             self._offset = number - cell.shell_count
         self._finish(cell, cell.outcome(result, self.shell), number)
+        self._say_near_limit(cell, result)
         if not cell.shown:  # else an interrupt has stopped it
             cell.shown = True
             self._show(cell)
         self._here.cell = None
+
+    def _say_near_limit(self, cell: RunningCell, result: ExecutionResult | None) -> None:
+        near = self.session.take_near_limit()
+        if near is None:
+            return
+        error = result.error_in_exec if result is not None else None
+        try:
+            self.session.wait(cell.index[0], NEAR_LIMIT_WAIT_S)
+            summary = self.session.summary(cell.index[0], "all").json
+            said = guard.sentence(
+                near, self.shell.user_ns, self.shell.user_ns_hidden, error, summary
+            )
+        except Exception as failure:  # noqa: BLE001  (memory is short: anything may)
+            said = f"guard: memory came near a limit, so this cell was interrupted ({failure!r})"
+        self._warnings.append(said)
 
     def _finish(self, cell: RunningCell, outcome: str, number: int | None) -> None:
         if not cell.ended:
@@ -232,6 +254,21 @@ class Extension:
         self._off.add(feature)
         self._warnings.append(f"{feature} is off from here on: {type(error).__name__}: {error}")
 
+    def _look_back(self) -> None:
+        """What became of the last kernel of this notebook; under the first cell, as a rule."""
+        if not self._look_until_s or self._is_absent():
+            return
+        until_s, self._look_until_s = self._look_until_s, 0.0
+        try:
+            path = self.session.status().path
+            found = earlier.last(path, self._label) if path else None
+            if found and found.unsettled and time.monotonic() < until_s:
+                self._look_until_s = until_s
+            elif found and found.path:
+                self._warnings += filter(None, [earlier.notice(found.path)])
+        except Exception as error:  # noqa: BLE001
+            self._fail("the notice of an earlier kernel", error)
+
     def _tell(self) -> None:
         """Under the cell, what the user must know; each sentence once."""
         if os.getpid() != self._pid:
@@ -251,6 +288,16 @@ def label(shell: InteractiveShell) -> str:
     with contextlib.suppress(OSError):
         return f"{type(shell).__name__} in {Path.cwd()}"
     return type(shell).__name__
+
+
+def why_it_ends(shell: InteractiveShell) -> str:
+    """What a front end has asked a kernel for, as ipykernel keeps it (shutdown_request)."""
+    message: Any = getattr(getattr(shell, "kernel", None), "_shutdown_message", None)
+    try:
+        restarts = message["content"]["restart"]
+    except (TypeError, KeyError):  # nobody asked, or another kernel
+        return "the interpreter ended"
+    return "the kernel was restarted" if restarts else "the kernel was shut down"
 
 
 _loaded: dict[InteractiveShell, Extension] = {}

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Final
 
 from IPython.core.completer import (
@@ -19,8 +20,8 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_magic, magics_class
 
-from . import views
-from ._native import Error, Session
+from . import earlier, guard, views
+from ._native import Error, Report, Session
 from .session import find, program
 from .settings import LEVELS, SETTINGS, Settings
 
@@ -31,9 +32,12 @@ VERBS: Final = {
     "summary": ("[CELL] [--level L]", "what a cell used; without CELL the last one"),
     "history": ("", "all cells that were measured"),
     "code": ("CELL", "a cell's text, as it was when it ran"),
+    "guard": ("memory=95%|off", "interrupts a cell before it fills memory; without more: is it on"),
+    "open": ("last|FILE [summary|history|code] [CELL]", "an earlier recording, to read"),
     "doctor": ("", "tries everything that measuring needs, says what would help"),
     "help": ("", "this list"),
 }
+QUESTIONS: Final = ("summary", "history", "code")  # about an earlier recording
 CELLS: Final = "CELL: n is the latest run of In [n], #k entry k of the history, -1 the last cell."
 DOCTOR_S: Final = 60  # each of its checks has a limit of its own; all together 41 s
 CHANGEABLE: Final = tuple(name for name, setting in SETTINGS.items() if setting.choices)
@@ -41,8 +45,12 @@ CHANGEABLE: Final = tuple(name for name, setting in SETTINGS.items() if setting.
 
 @magics_class
 class JumperMagics(Magics):
-    def __init__(self, shell: InteractiveShell, session: Session, settings: Settings) -> None:
+    def __init__(
+        self, shell: InteractiveShell, session: Session, settings: Settings, label: str
+    ) -> None:
         super().__init__(shell)
+        self._label = label
+        self._guard_percent = 0.0
         self._session = session
         self._settings = settings
 
@@ -55,6 +63,8 @@ class JumperMagics(Magics):
         %jumper summary [CELL] [--level L]  what a cell used; without CELL the last one
         %jumper history                     all cells that were measured
         %jumper code CELL                   a cell's text, as it was when it ran
+        %jumper guard memory=95%|off        interrupts a cell before it fills memory
+        %jumper open last|FILE              an earlier recording; then summary, history, code
         %jumper doctor                      what works here, what doesn't, what would help
         %jumper help                        the same with all that can be set
 
@@ -85,6 +95,7 @@ class JumperMagics(Magics):
             ("levels", ", ".join(status.levels)),
             ("where", f"{status.where} ({views.size(status.size_bytes)})"),
             ("cells", str(status.cells)),
+            *([("guard", self._guard_text())] if self._guard_percent else []),
             ("sampler", sampler),
             ("its cost", "not yet known" if cost is None else f"{cost:.2g} % of one core"),
             ("gaps", "\n".join(gaps) or "none"),
@@ -114,27 +125,80 @@ class JumperMagics(Magics):
         if not changes:
             self._publish(views.table(self._setting_rows()))
 
-    def _summary(self, arguments: list[str]) -> None:
+    def _summary(self, arguments: list[str], of: Session | Report | None = None) -> None:
+        of = of or self._session
         level, cells = _take_level(arguments)
         _refuse("summary", cells[1:])
-        cell = find(self._session.cells(), cells[0] if cells else "-1")
-        self._session.wait(cell.index)
+        cell = find(of.cells(), cells[0] if cells else "-1")
+        if isinstance(of, Session):
+            of.wait(cell.index)
         level = level or self._settings.level
-        rendered = self._session.summary(cell.index, level)
-        self._publish(views.bundle(rendered, level))
+        self._publish(views.bundle(of.summary(cell.index, level), level))
 
-    def _history(self, arguments: list[str]) -> None:
+    def _history(self, arguments: list[str], of: Session | Report | None = None) -> None:
         _refuse("history", arguments)
-        self._publish(views.bundle(self._session.history()))
+        self._publish(views.bundle((of or self._session).history()))
 
-    def _code(self, arguments: list[str]) -> None:
+    def _code(self, arguments: list[str], of: Session | Report | None = None) -> None:
+        of = of or self._session
         if not arguments:
             raise ValueError(
                 "code needs a cell: n for In [n], #k for entry k of the history, or -1"
             )
         _refuse("code", arguments[1:])
-        index = find(self._session.cells(), arguments[0]).index
-        self._publish(views.code(self._session.code(index)))
+        index = find(of.cells(), arguments[0]).index
+        self._publish(views.code(of.code(index)))
+
+    def _guard(self, arguments: list[str]) -> None:
+        if arguments:
+            self._guard_percent = guard.parse(arguments)
+            self._session.set_guard(self._guard_percent)
+        self._publish(views.table([("guard", self._guard_text())]))
+
+    def _guard_text(self) -> str:
+        if not self._guard_percent:
+            return "off"
+        lost = self._session.status().lost
+        text = f"cells are interrupted from {self._guard_percent:g} % of a memory limit on"
+        return text if lost is None else f"{text}, but nobody watches at the moment: {lost}"
+
+    def _open(self, arguments: list[str]) -> None:
+        """Without a question: how it ended, its history, and what its last cell used."""
+        if not arguments:
+            raise ValueError("open needs a recording: last, or the path of a file")
+        name, *question = arguments
+        path = self._last() if name == "last" else str(Path(name).expanduser())
+        report = Report.open(path)
+        if question:
+            _one_of("question about a recording", question[0], QUESTIONS)
+            getattr(self, f"_{question[0]}")(question[1:], report)
+            return
+        ending = report.ending()
+        rows = (
+            ("recording", path),
+            ("of", report.label()),
+            ("ended", ending.text or "it still runs"),
+            ("cells", str(len(report.cells()))),
+        )
+        self._publish(views.table(rows))
+        if report.cells():
+            self._publish(views.bundle(report.history()))
+            self._summary([f"#{report.cells()[-1].index}"], report)
+
+    def _last(self) -> str:
+        own_path = self._session.status().path
+        if own_path is None:
+            raise ValueError(
+                "there is no last recording here: this kernel's own is in memory only, "
+                "`%jumper` says why; name a file instead"
+            )
+        path = earlier.last(own_path, self._label).path
+        if path is None:
+            raise ValueError(
+                f"there is no recording of an earlier kernel of {self._label!r} from the last "
+                f"7 days in {Path(own_path).parent}; name a file instead"
+            )
+        return path
 
     def _doctor(self, arguments: list[str]) -> None:
         _refuse("doctor", arguments)
@@ -180,6 +244,10 @@ def completions(line: str) -> tuple[str, ...]:
         if equals:
             return SETTINGS[name].choices if name in SETTINGS else ()
         return tuple(f"{name}=" for name in CHANGEABLE)
+    if verb == "guard":
+        return ("memory=", "off")
+    if verb == "open":
+        return ("last",) if len(words) == 1 else QUESTIONS if len(words) == 2 else ()
     if verb == "summary":
         return LEVELS if words[-2:-1] == ["--level"] or "=" in words[-1] else ("--level",)
     return ()

@@ -15,8 +15,10 @@
 #include <stdexcept>
 
 #include "base/error.hpp"
+#include "bind/report.hpp"
 #include "bind/session.hpp"
 #include "bind/stacks.hpp"
+#include "store/earlier.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -35,7 +37,6 @@ void translate(const std::exception_ptr& pointer, void* /*payload*/) {
     const nb::object value = nb::steal(PyObject_CallOneArg(error_type, text.ptr()));
     if (!value.is_valid()) return;
     if (error.code() != 0) value.attr("errno") = error.code();
-    if (!error.object().empty()) value.attr("filename") = nb::none();
     PyErr_SetObject(error_type, value.ptr());
   }
 }
@@ -119,43 +120,29 @@ bind::Rendered summary_of(bind::Session& session, std::int64_t index, const std:
   return bind::render(known_summary(session, index), checked);
 }
 
-class Report {
- public:
-  static Report open(const nb::str& path) {
-    return Report(store::Recording::open(path_bytes(path)));
-  }
+std::int64_t checked_cell(const bind::Report& report, std::int64_t index) {
+  if (!report.has(index)) no_such_cell(index);
+  return index;
+}
 
-  [[nodiscard]] bind::Rendered summary(std::int64_t index, const std::string& level) const {
-    const std::string checked = bind::checked_level(level);
-    return bind::render(store::summarize(recording_, cell(index)), checked);
-  }
-  [[nodiscard]] bind::Rendered history() const {
-    std::vector<std::string> sources;
-    for (const store::Cell& cell : recording_.cells()) sources.push_back(recording_.source(cell));
-    return bind::history_of(recording_, recording_.cells(), sources);
-  }
-  [[nodiscard]] std::vector<bind::CellInfo> cells() const {
-    std::vector<bind::CellInfo> infos;
-    for (const store::Cell& cell : recording_.cells()) {
-      infos.push_back(bind::info_of(recording_, cell));
-    }
-    return infos;
-  }
-  [[nodiscard]] std::string code(std::int64_t index) const {
-    return recording_.source(cell(index));
-  }
+nb::object path_object(const std::string& path) {
+  return nb::steal(
+      PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size())));
+}
 
- private:
-  explicit Report(store::Recording recording) : recording_(std::move(recording)) {}
-
-  [[nodiscard]] const store::Cell& cell(std::int64_t index) const {
-    const store::Cell* found = recording_.cell(index);
-    if (found == nullptr) no_such_cell(index);
-    return *found;
+nb::list earlier(const nb::str& directory, const std::string& label, const nb::str& own_path,
+                 std::int64_t not_before_wall_ns) {
+  const std::string place = path_bytes(directory);
+  const std::string own = path_bytes(own_path);
+  std::vector<std::string> found;
+  {
+    const nb::gil_scoped_release released;
+    found = store::earlier_recordings(place, label, own, not_before_wall_ns);
   }
-
-  store::Recording recording_;
-};
+  nb::list paths;
+  for (const std::string& path : found) paths.append(path_object(path));
+  return paths;
+}
 
 nb::bytes as_bytes(const std::string& value) { return nb::bytes(value.data(), value.size()); }
 
@@ -185,13 +172,10 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
       .def_ro("running", &bind::CellInfo::running);
 
   nb::class_<bind::Status>(module, "Status")
-      .def_prop_ro(
-          "path",
-          [](const bind::Status& self) {
-            return self.path ? nb::object(nb::steal(PyUnicode_DecodeFSDefaultAndSize(
-                                   self.path->data(), static_cast<Py_ssize_t>(self.path->size()))))
-                             : nb::object(nb::none());
-          })
+      .def_prop_ro("path",
+                   [](const bind::Status& self) {
+                     return self.path ? path_object(*self.path) : nb::object(nb::none());
+                   })
       .def_prop_ro("where", [](const bind::Status& self) { return text(self.where); })
       .def_ro("size_bytes", &bind::Status::size_bytes)
       .def_ro("rate_hz", &bind::Status::rate_hz)
@@ -203,6 +187,11 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
       .def_ro("cells", &bind::Status::cells)
       .def_ro("gaps", &bind::Status::gaps)
       .def_ro("missing", &bind::Status::missing);
+
+  nb::class_<record::NearLimit>(module, "NearLimit")
+      .def_prop_ro("source", [](const record::NearLimit& self) { return text(self.source); })
+      .def_ro("memory_bytes", &record::NearLimit::memory_bytes)
+      .def_ro("limit_bytes", &record::NearLimit::limit_bytes);
 
   nb::class_<bind::Session>(module, "Session")
       .def(nb::new_(&make_session), nb::kw_only(), "program"_a, "label"_a, "rate_hz"_a,
@@ -218,6 +207,12 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
       .def(
           "set_rate", [](bind::Session& self, double rate_hz) { self.watch().set_rate(rate_hz); },
           "rate_hz"_a, Released())
+      .def(
+          "set_guard", [](bind::Session& self, double percent) { self.watch().set_guard(percent); },
+          "percent"_a, Released())
+      .def(
+          "take_near_limit", [](bind::Session& self) { return self.watch().take_near_limit(); },
+          Released())
       .def(
           "ticks",
           [](bind::Session& self, std::int64_t index) { return known_summary(self, index).ticks; },
@@ -249,12 +244,41 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
     return read();
   });
 
-  nb::class_<Report>(module, "Report")
-      .def_static("open", &Report::open, "path"_a)
-      .def("summary", &Report::summary, "index"_a, "level"_a = "process")
-      .def("history", &Report::history)
-      .def("cells", &Report::cells)
+  module.def("earlier", &earlier, "directory"_a, "label"_a, "own_path"_a, "not_before_wall_ns"_a);
+  module.def(
+      "mark_told", [](const nb::str& path) { return store::mark_told(path_bytes(path)); },
+      "path"_a);
+
+  nb::class_<bind::Ending>(module, "Ending")
+      .def_ro("kind", &bind::Ending::kind)
+      .def_prop_ro("text", [](const bind::Ending& self) { return text(self.text); })
+      .def_ro("wall_ns", &bind::Ending::wall_ns)
+      .def_ro("cell", &bind::Ending::cell);
+
+  nb::class_<bind::Report>(module, "Report")
+      .def_static(
+          "open",
+          [](const nb::str& path) {
+            const std::string bytes = path_bytes(path);
+            const nb::gil_scoped_release released;
+            return std::make_unique<bind::Report>(bytes);
+          },
+          "path"_a)
       .def(
-          "code", [](const Report& self, std::int64_t index) { return as_bytes(self.code(index)); },
+          "summary",
+          [](const bind::Report& self, std::int64_t index, const std::string& level) {
+            return self.summary(checked_cell(self, index), bind::checked_level(level));
+          },
+          "index"_a, "level"_a = "process")
+      .def("history", &bind::Report::history, Released())
+      .def("cells", &bind::Report::cells, Released())
+      .def("ending", &bind::Report::ending, Released())
+      .def("told", &bind::Report::told)
+      .def("label", [](const bind::Report& self) { return text(self.label()); })
+      .def(
+          "code",
+          [](const bind::Report& self, std::int64_t index) {
+            return as_bytes(self.code(checked_cell(self, index)));
+          },
           "index"_a);
 }

@@ -179,9 +179,10 @@ void Node::fill(std::span<Value> values, const Capacity& capacity, Value process
 
   put(storage[kDiskReadBytes]);
   put(storage[kDiskWriteBytes]);
-  put(memory && memory->available_bytes
-          ? std::max<std::int64_t>(memory->total_bytes - *memory->available_bytes, 0)
-          : no_memory);
+  memory_bytes_ = memory && memory->available_bytes
+                      ? std::max<std::int64_t>(memory->total_bytes - *memory->available_bytes, 0)
+                      : no_memory;
+  put(memory_bytes_);
   put(load ? load->threads : no_load);
   put(processes);
   const auto online = static_cast<std::int64_t>(capacity.online().size());

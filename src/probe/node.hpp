@@ -40,6 +40,9 @@ class Node {
   void fill(std::span<record::Value> values, const Capacity& capacity, record::Value processes,
             const Turn& turn) noexcept;
 
+  // What of the node's memory is used, as fill() has last read it.
+  [[nodiscard]] record::Value memory_bytes() const noexcept { return memory_bytes_; }
+
   // How large a buffer the texts need now, with room to grow.
   [[nodiscard]] std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
 
@@ -65,6 +68,7 @@ class Node {
   record::Value switches_ = record::unknown(record::State::kNotYet);
   record::Value switches_before_ = record::unknown(record::State::kNotYet);
   record::Value running_ = record::unknown(record::State::kNotYet);
+  record::Value memory_bytes_ = record::unknown(record::State::kNotYet);
   std::vector<record::Value> cores_before_;
   Vmstat faults_;  // the last ones
 };

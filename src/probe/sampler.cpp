@@ -72,6 +72,7 @@ Sampler::Sampler(const SamplerOptions& options)
     : options_(options),
       capacity_(options.root, options.process_level || options.job_level ? options.root_pid : 0,
                 &missing_),
+      oom_(options.root, options.process_level ? options.root_pid : 0, capacity_.cgroups()),
       node_(options.root, options.node_level, missing_),
       processes_(options.root, options.process_level ? options.root_pid : 0, options.excluded_pid,
                  missing_),
@@ -170,6 +171,8 @@ void Sampler::tick(record::Sample& sample, std::int64_t now_ns) noexcept {
     tell_processes();
   }
   read_sources(values.subspan(own_columns_), Turn{now_ns, full, buffer_});
+  const std::int64_t total_bytes = capacity_.memory_bytes();
+  oom_.look(capacity_.cgroups(), full, {node_.memory_bytes(), total_bytes}, buffer_);
   sample.duration_ns = base::monotonic_ns() - begin_ns;
   sample.cpu_ns = base::clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }

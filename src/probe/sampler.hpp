@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "probe/edge.hpp"
 #include "probe/missing.hpp"
 #include "probe/node.hpp"
+#include "probe/oom.hpp"
 #include "probe/processes.hpp"
 #include "probe/proportional.hpp"
 #include "probe/source.hpp"
@@ -77,6 +79,9 @@ class Sampler {
     return processes_.take_consumers(now_ns);
   }
 
+  // After the root process was killed by SIGKILL, at once: the end, when it was for want of memory.
+  std::optional<record::End> out_of_memory() { return oom_.end(buffer_); }
+
   // A cell begins or ends: the next tick that may do so begins to measure proportional sizes, the
   // one after shows them.
   void want_proportional() noexcept { wanted_ = true; }
@@ -97,6 +102,7 @@ class Sampler {
   SamplerOptions options_;
   MissingList missing_;
   Capacity capacity_;
+  OomWatch oom_;
   Node node_;
   Processes processes_;
   std::unique_ptr<Proportional> proportional_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "record/text.hpp"
+#include "store/ending.hpp"
 
 namespace store {
 namespace {
@@ -27,24 +27,17 @@ std::int64_t near_sample(const Recording& recording, std::int64_t time_ns, std::
 }
 
 void end_without_mark(const Recording& recording, CellSpan& span) {
-  const std::int64_t last_ns = recording.last_sample_ns();
-  span.end.time_ns = std::max(span.begin.time_ns, last_ns);
-  if (recording.is_live()) {
+  const Ending ending = ending_of(recording);
+  span.end.time_ns = std::max(span.begin.time_ns, ending.time_ns);
+  if (ending.kind == Ending::Kind::kRunning) {
     span.running = true;
-    return;
-  }
-  span.outcome = record::Outcome::kDied;
-  if (!recording.end()) {
-    span.outcome_text = "probably: the recording stops without an end";
-    return;
-  }
-  const record::End& end = *recording.end();
-  span.end.time_ns = std::max(span.begin.time_ns, end.time_ns);
-  span.outcome_text = record::end_text(end);
-  if (end.cause == record::EndCause::kClosed) {
+  } else if (ending.kind == Ending::Kind::kClosed) {
     // The kernel lives on, but nobody measured how the cell went on.
     span.outcome = record::Outcome::kInterrupted;
     span.outcome_text = "the recording was closed in this cell";
+  } else {
+    span.outcome = record::Outcome::kDied;
+    span.outcome_text = ending.text;
   }
 }
 

@@ -158,7 +158,9 @@ void ChunkIndex::take(record::Gap record, const record::Chunk& /*chunk*/) {
   gaps.push_back(std::move(record));
 }
 
-void ChunkIndex::take(record::End record, const record::Chunk& /*chunk*/) { end = std::move(record); }
+void ChunkIndex::take(record::End record, const record::Chunk& /*chunk*/) {
+  end = std::move(record);
+}
 
 // Said again by each sampler: the newest counts.
 void ChunkIndex::take(record::Device record, const record::Chunk& /*chunk*/) {

@@ -29,7 +29,18 @@ struct Ending {
   const Cell* cell = nullptr;  // that ran then; not longer than the recording's next refresh
 };
 
-// Reads /proc and the boot id when there is no end record; the last rows for a conclusion.
-Ending ending_of(const Recording& recording);
+// Where the question is asked.
+struct ThisMachine {
+  std::string host;
+  std::string boot_id;
+};
+ThisMachine this_machine();  // reads two files of /proc
+
+// Without an end record it reads /proc and the rows of the last three seconds. These say that
+// memory was short when a kill was counted in them, or nine tenths of what might be used were in
+// use. Then a machine of the recording's name that has been booted since was probably what ended
+// it, unless a limit was near: such a kill comes before anybody boots. Never throws for what the
+// recording lacks.
+Ending ending_of(const Recording& recording, const ThisMachine& here = this_machine());
 
 }  // namespace store

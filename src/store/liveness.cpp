@@ -14,6 +14,14 @@ constexpr std::int64_t kFreshNs = 5'000'000'000;
 constexpr int kStartTimeField = 22;
 constexpr int kFirstFieldAfterName = 3;
 
+// Field 3: a zombie has ended, whoever has yet to reap it.
+bool is_zombie(std::string_view stat) noexcept {
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == stat.npos || name_end + 2 >= stat.size()) return false;
+  const char state = stat[name_end + 2];
+  return state == 'Z' || state == 'X';
+}
+
 }  // namespace
 
 std::int64_t start_ticks(std::string_view stat) noexcept {
@@ -41,7 +49,8 @@ bool may_still_run(const record::Machine& machine, std::int64_t last_sample_ns) 
     return true;
   }
   const auto stat = base::read_small_file(fmt::format("/proc/{}/stat", machine.root_pid));
-  return stat && machine.root_start_ticks >= 0 && start_ticks(*stat) == machine.root_start_ticks;
+  return stat && !is_zombie(*stat) && machine.root_start_ticks >= 0 &&
+         start_ticks(*stat) == machine.root_start_ticks;
 }
 
 }  // namespace store

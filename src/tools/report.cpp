@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "record/text.hpp"
+#include "store/ending.hpp"
 #include "store/recording.hpp"
 #include "store/summary.hpp"
 #include "tools/verbs.hpp"
@@ -19,7 +20,8 @@ namespace {
 constexpr std::size_t kMostLabelBytes = 200;
 
 void print_end(const store::Recording& recording) {
-  if (recording.end()) fmt::print("\n{}\n", record::end_text(*recording.end()));
+  const std::string text = store::ending_of(recording).text;
+  if (!text.empty()) fmt::print("\n{}\n", text);
 }
 
 int report(const ReportOptions& options) {

@@ -21,6 +21,7 @@
 #include "tools/budget.hpp"
 #include "tools/death.hpp"
 #include "tools/disk.hpp"
+#include "tools/guard.hpp"
 #include "tools/row_queue.hpp"
 #include "tools/schedule.hpp"
 #include "tools/suspension.hpp"
@@ -97,6 +98,7 @@ class Loop {
         queue_(queue_slots(sampler_.most_columns()), sampler_.most_columns()),
         disk_(disk_options(), queue_),
         schedule_(options.rate_hz, base::monotonic_ns()),
+        guard_(options.root_pid),
         wished_hz_(schedule_.rate_hz()) {
     ::pthread_sigmask(SIG_BLOCK, nullptr, &busy_mask_);
     listening_mask_ = busy_mask_;
@@ -122,6 +124,7 @@ class Loop {
         }
         return finish(end);
       }
+      look_at_memory(now_ns);
       if (schedule_.is_due(now_ns)) tick(now_ns);
       if (stacks_asked != 0) ask_stacks(now_ns);
       push_waiting();
@@ -190,7 +193,8 @@ class Loop {
     std::array<pollfd, 2> entries{
         {{options_.socket_fd, POLLIN, 0}, {options_.root_pidfd, POLLIN, 0}}};
     const std::int64_t now_ns = base::monotonic_ns();
-    std::int64_t wait_ns = std::max<std::int64_t>(schedule_.next_ns() - now_ns, 0);
+    const std::int64_t next_ns = std::min(schedule_.next_ns(), guard_.next_ns());
+    std::int64_t wait_ns = std::max<std::int64_t>(next_ns - now_ns, 0);
     if (options_.root_pidfd < 0) wait_ns = std::min(wait_ns, kLookForRootNs);
     if (stacks_asked != 0) {
       wait_ns = std::clamp<std::int64_t>(next_stacks_ns_ - now_ns, 0, wait_ns);
@@ -255,7 +259,8 @@ class Loop {
   // Who used what since the edge before; not where that was a moment ago, or one process is all.
   void push_consumers() {
     record::Consumers consumers = sampler_.take_consumers(last_sample_ns_);
-    if (consumers.end_ns - consumers.begin_ns < kLeastConsumersNs) return;
+    const bool named = std::exchange(memory_was_short_, false);
+    if (consumers.end_ns - consumers.begin_ns < kLeastConsumersNs && !named) return;
     if (consumers.list.size() > 1 || consumers.others > 0 || consumers.others_cpu_time_ns > 0)
       push(std::move(consumers));
   }
@@ -269,12 +274,16 @@ class Loop {
 
   void apply(record::Message& mark) {
     if (auto* begin = std::get_if<record::CellBegin>(&mark)) {
+      guard_.begin_cell();
       begin->sample_ns = last_sample_ns_;
       const record::Ack ack{begin->index, false, last_sample_ns_};
       push(std::move(*begin), ack);
     } else if (auto* end = std::get_if<record::CellEnd>(&mark)) {
+      guard_.end_cell();
       end->sample_ns = last_sample_ns_;
       push(*end, record::Ack{end->index, true, last_sample_ns_});
+    } else if (auto* guard = std::get_if<record::Guard>(&mark)) {
+      guard_.set(*guard);
     } else if (auto* settings = std::get_if<record::Settings>(&mark)) {
       wished_hz_ = settings->rate_hz;
       budget_.forget_rate();
@@ -284,6 +293,17 @@ class Loop {
       next_stacks_ns_ = base::monotonic_ns() + kLeastNsBetweenStacks;
       push(std::move(*stacks));
     }
+  }
+
+  void look_at_memory(std::int64_t now_ns) {
+    auto near = guard_.look(now_ns);
+    if (!near) return;
+    memory_was_short_ = true;
+    take_sample(record::kEdgeSample);  // who uses it now may be gone once the cell is stopped
+    std::string message;
+    record::encode_message(*near, message);
+    base::send_message(options_.socket_fd, message);
+    push(*std::move(near));
   }
 
   void tick(std::int64_t now_ns) {
@@ -384,7 +404,12 @@ class Loop {
   }
 
   record::End root_end() {
-    return end_of(options_.root_pid, root_start_ticks_, options_.root_pidfd);
+    record::End end = end_of(options_.root_pid, root_start_ticks_, options_.root_pidfd);
+    if (end.cause != record::EndCause::kKilled || end.detail != SIGKILL) return end;
+    auto out_of_memory = sampler_.out_of_memory();
+    if (!out_of_memory) return end;
+    out_of_memory->time_ns = end.time_ns;
+    return *std::move(out_of_memory);
   }
 
   // The kernel's end of the socket is gone. As a rule the kernel has died: the system closes the
@@ -424,6 +449,7 @@ class Loop {
   RowQueue queue_;
   Disk disk_;
   Schedule schedule_;
+  Guard guard_;
   double wished_hz_;
   Budget budget_;
   Suspension suspension_;
@@ -443,6 +469,7 @@ class Loop {
   bool awaits_stacks_ = false;
   bool root_ended_ = false;
   bool close_asked_ = false;
+  bool memory_was_short_ = false;  // in the running cell: who has used it is to be told
   std::string close_reason_;
 };
 

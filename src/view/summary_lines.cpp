@@ -19,6 +19,7 @@ using store::LevelSummary;
 constexpr std::size_t kMostGapsShown = 2;
 constexpr std::size_t kMostNotesShown = 3;
 constexpr std::size_t kMostReason = 90;
+constexpr std::size_t kMostCause = 180;  // of a death: with peak, limit and whose limit it was
 constexpr std::string_view kSeparator = " · ";
 
 std::string join(const std::vector<std::string>& parts) {
@@ -191,7 +192,7 @@ std::string summary_title(const CellSummary& summary) {
   title += kSeparator;
   title += record::outcome_word(summary.outcome);
   if (!summary.outcome_text.empty()) {
-    title += fmt::format(" ({})", one_line(summary.outcome_text, kMostReason));
+    title += fmt::format(" ({})", one_line(summary.outcome_text, kMostCause));
   }
   return title;
 }

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <string_view>
 
+#include "base/clock.hpp"
 #include "record/text.hpp"
 
 namespace watch {
@@ -52,6 +54,17 @@ std::string stacks_text(std::vector<ThreadStack> threads, bool threads_cut) {
   }
   if (threads_cut) add("… and more threads\n");
   return text;
+}
+
+record::Stacks read_stacks(const std::function<std::string()>& read) noexcept {
+  record::Stacks stacks{base::monotonic_ns(), {}};
+  try {
+    stacks.text = read ? read() : "this process runs no Python of ours";
+    if (stacks.text.size() > kMostStackTextBytes) stacks.text.resize(kMostStackTextBytes);
+  } catch (const std::exception&) {  // no memory
+    stacks.text.clear();
+  }
+  return stacks;
 }
 
 }  // namespace watch

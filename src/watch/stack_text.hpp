@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
+
+#include "record/records.hpp"
 
 namespace watch {
 
@@ -32,5 +35,9 @@ inline constexpr std::size_t kMostStackTextBytes = 48U << 10;
 //   thread 4242 "python" · main thread · holds the GIL
 //     /home/me/fit.py:12 in Model.fit
 std::string stacks_text(std::vector<ThreadStack> threads, bool threads_cut);
+
+// The answer to who asks, read now: `read` gives the text or a sentence why there is none; empty:
+// no Python of ours runs here. No longer than kMostStackTextBytes; "" where memory is short.
+record::Stacks read_stacks(const std::function<std::string()>& read) noexcept;
 
 }  // namespace watch

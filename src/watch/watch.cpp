@@ -11,7 +11,6 @@
 #include <array>
 #include <chrono>
 #include <csignal>
-#include <exception>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -76,6 +75,7 @@ std::int64_t Watch::begin(std::string_view source, std::optional<std::int64_t> e
   const std::int64_t index = cell.index = next_index_++;
   cell.counters = edge_.read();
   cell.time_ns = base::monotonic_ns();
+  running_[index] = cell.time_ns;
   enqueue(std::move(cell));
   return index;
 }
@@ -87,6 +87,7 @@ void Watch::end(std::int64_t index, record::Outcome outcome,
   cell.time_ns = base::monotonic_ns();
   const std::lock_guard lock(mutex_);
   take_messages();
+  running_.erase(index);
   cell.counters = edge_.read();
   cell.index = index;
   cell.outcome = outcome;
@@ -123,7 +124,23 @@ void Watch::set_rate(double rate_hz) {
   if (!is_live()) return;
   const std::lock_guard lock(mutex_);
   rate_hz_ = rate_hz;
-  if (sampler_runs_) send(record::Settings{base::monotonic_ns(), rate_hz, {}});
+  settings_unsent_ = sampler_runs_;
+  if (!send_settings()) wake();
+}
+
+void Watch::set_guard(double percent) {
+  if (!is_live()) return;
+  const std::lock_guard lock(mutex_);
+  guard_percent_ = percent;
+  settings_unsent_ = sampler_runs_;
+  send_settings();
+  wake();  // our thread listens from now on, or no more
+}
+
+std::optional<record::NearLimit> Watch::take_near_limit() {
+  if (!is_live()) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  return std::exchange(near_limit_, std::nullopt);
 }
 
 WatchState Watch::state() const {
@@ -202,7 +219,20 @@ void Watch::enqueue(record::Message mark) {
   if (sampler_runs_ && !send_pending()) wake();
 }
 
+// False: the socket is full.
+bool Watch::send_settings() {
+  if (!settings_unsent_) return true;
+  for (const record::Message& one :
+       {record::Message(record::Settings{base::monotonic_ns(), rate_hz_, {}}),
+        record::Message(record::Guard{guard_percent_})}) {
+    if (send(one) == base::SendResult::kFull) return false;
+  }
+  settings_unsent_ = false;
+  return true;
+}
+
 bool Watch::send_pending() {
+  if (!send_settings()) return false;
   return pending_.send([this](const record::Message& mark) { return send(mark); });
 }
 
@@ -309,6 +339,8 @@ bool Watch::start_sampler() {
     socket_ = std::move(ours);
     socket_identity_ = base::identity_of(socket_.fd()).value_or(base::FileIdentity{});
     send(record::Hello{options_.label});
+    if (guard_percent_ > 0) send(record::Guard{guard_percent_});
+    settings_unsent_ = false;
     sampler_ = base::start_hidden(options_.program, arguments, descriptors);
   } catch (const base::Error& error) {
     socket_.close();
@@ -355,6 +387,16 @@ void Watch::sampler_ended() {
   wake();
 }
 
+// As the stop button does it: where this process leads a group (every kernel does), its children in
+// it are told, too.
+void Watch::interrupt(record::NearLimit near) {
+  const bool runs =
+      std::ranges::any_of(running_, [&](const auto& cell) { return cell.second <= near.time_ns; });
+  if (!runs || closing_) return;
+  near_limit_ = std::move(near);
+  ::kill(::getpgrp() == owner_ ? -owner_ : owner_, SIGINT);
+}
+
 void Watch::warn(std::string sentence) {
   if (std::find(warned_.begin(), warned_.end(), sentence) != warned_.end()) return;
   warned_.push_back(sentence);
@@ -370,12 +412,12 @@ void Watch::wake() const {
 void Watch::run() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
-    const bool unsent = sampler_runs_ && pending_.has_unsent();
+    const bool unsent = sampler_runs_ && (settings_unsent_ || pending_.has_unsent());
     const auto events = static_cast<short>(unsent ? POLLIN | POLLOUT : POLLIN);
     // Without a pidfd (before Linux 5.3) it is the socket that tells of the sampler's end. And who
     // can't wake us when somebody waits must find us listening.
-    const bool listens =
-        unsent || waiting_ > 0 || closing_ || !sampler_.pidfd.valid() || !wake_.valid();
+    const bool listens = unsent || waiting_ > 0 || guard_percent_ > 0 || closing_ ||
+                         !sampler_.pidfd.valid() || !wake_.valid();
     std::array<pollfd, 3> entries{{{woken_.fd(), POLLIN, 0},
                                    {sampler_runs_ && listens ? socket_.fd() : -1, events, 0},
                                    {sampler_runs_ ? sampler_.pidfd.fd() : -1, POLLIN, 0}}};
@@ -403,7 +445,7 @@ void Watch::run() {
     if (stacks_asked_) {
       stacks_asked_ = false;
       lock.unlock();  // no cell waits for it
-      const record::Stacks stacks = read_stacks();
+      const record::Stacks stacks = read_stacks(options_.stacks);
       lock.lock();
       if (stop_) break;
       if (sampler_runs_) send(stacks);
@@ -411,17 +453,6 @@ void Watch::run() {
     if (sampler_runs_) send_pending();
     if (restart_at_ns_ != 0 && base::monotonic_ns() >= restart_at_ns_ && !closing_) start_sampler();
   }
-}
-
-record::Stacks Watch::read_stacks() const noexcept {
-  record::Stacks stacks{base::monotonic_ns(), {}};
-  try {
-    stacks.text = options_.stacks ? options_.stacks() : "this process runs no Python of ours";
-    if (stacks.text.size() > kMostStackTextBytes) stacks.text.resize(kMostStackTextBytes);
-  } catch (const std::exception&) {  // no memory
-    stacks.text.clear();
-  }
-  return stacks;
 }
 
 void Watch::take_messages() {
@@ -440,6 +471,8 @@ void Watch::take_messages() {
 void Watch::take(record::Message message, base::File descriptor) {
   if (const auto* ack = std::get_if<record::Ack>(&message)) {
     if (pending_.acknowledge(*ack)) acknowledged_.notify_all();
+  } else if (auto* near = std::get_if<record::NearLimit>(&message)) {
+    interrupt(std::move(*near));
   } else if (const auto* spill = std::get_if<record::Spill>(&message)) {
     if (spill_.valid()) old_spills_.emplace_back(std::move(spill_), spill_identity_);
     if (spill->over) return;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -70,6 +71,11 @@ class Watch {
   bool flush(std::int64_t timeout_ns);
 
   void set_rate(double rate_hz);
+  // From `percent` of a memory limit on, the running cell is interrupted (SIGINT, as by the stop
+  // button); 0: off.
+  void set_guard(double percent);
+  // Since the last call: memory came near a limit, and a cell was interrupted.
+  std::optional<record::NearLimit> take_near_limit();
 
   [[nodiscard]] WatchState state() const;
   // Sentences that the user must be told, each once.
@@ -100,7 +106,8 @@ class Watch {
   void sampler_ended();
   void take_messages();
   void take(record::Message message, base::File descriptor);
-  [[nodiscard]] record::Stacks read_stacks() const noexcept;
+  bool send_settings();
+  void interrupt(record::NearLimit near);
   bool send_pending();  // false: the socket is full, try again when it is writable
   base::SendResult send(const record::Message& mark);
   void enqueue(record::Message mark);
@@ -126,6 +133,10 @@ class Watch {
   std::int64_t next_index_ = 1;
   int waiting_ = 0;  // callers that wait for an acknowledgement
   double rate_hz_;
+  double guard_percent_ = 0;
+  bool settings_unsent_ = false;  // rate or guard, to the sampler that runs now
+  std::optional<record::NearLimit> near_limit_;
+  std::map<std::int64_t, std::int64_t> running_;  // index -> begin_ns of the cells that run
   base::File socket_;
   base::FileIdentity socket_identity_;
   std::optional<base::FileIdentity> pidfd_identity_;  // tells processes apart since Linux 6.9

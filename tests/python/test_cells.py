@@ -66,6 +66,7 @@ TABLE = {
 }
 
 
+@pytest.mark.fault("C3")
 @pytest.mark.parametrize("case", TABLE)
 def test_the_right_cells_are_recorded(shared_notebook, case):
     cells, expected = TABLE[case]
@@ -89,6 +90,7 @@ def test_the_right_cells_are_recorded(shared_notebook, case):
     assert shared_notebook.history()[-1]["outcome"] == "ok"
 
 
+@pytest.mark.fault("C3")
 def test_silent_requests_are_not_recorded(shared_notebook):
     before = len(shared_notebook.history())
     run = shared_notebook.run("import time; time.sleep(1.1)", silent=True)
@@ -102,6 +104,7 @@ def test_a_cell_outside_the_history_has_no_number(shared_notebook):
     assert shared_notebook.history()[-1]["execution_count"] is None
 
 
+@pytest.mark.fault("C3")
 def test_queued_cells_of_a_failed_one_are_aborted_and_not_recorded(notebook):
     requests = [notebook.send(code) for code in ("import time; time.sleep(.3); 1/0", "1", "2")]
     statuses = [notebook.reply(one)["content"]["status"] for one in requests]
@@ -179,6 +182,7 @@ answer = cells()
     ]
 
 
+@pytest.mark.fault("C3")
 def test_a_nested_cell_without_a_result_does_not_end_the_outer_one():
     """IPython calls the end event with None where it fails itself."""
     answer = in_ipython("""

@@ -45,6 +45,7 @@ def test_a_program_that_cannot_run(tmp_path):
     assert len(said(answer)) == 1
 
 
+@pytest.mark.fault("S2")
 @pytest.mark.parametrize(
     "environment",
     [
@@ -71,6 +72,7 @@ MOUNT = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
 READ_ONLY = ["unshare", "--mount", "sh", "-c", MOUNT]
 
 
+@pytest.mark.fault("S2")
 def test_a_home_that_is_mounted_read_only(tmp_path):
     home = tmp_path / "home"
     home.mkdir()
@@ -98,6 +100,7 @@ sys.modules["jumper.session"].start = fail
 """
 
 
+@pytest.mark.fault("C2")
 @pytest.mark.parametrize(
     "broken",
     [

@@ -20,6 +20,7 @@ FORKS = {
 }
 
 
+@pytest.mark.fault("P11")
 @pytest.mark.parametrize("kind", FORKS)
 def test_children_of_every_kind(shared_notebook, kind):
     before = len(shared_notebook.history())
@@ -32,6 +33,7 @@ def test_children_of_every_kind(shared_notebook, kind):
     assert after[-1]["outcome"] == "ok"
 
 
+@pytest.mark.fault("P11")
 def test_a_child_that_goes_on_as_the_cell_shows_nothing(notebook):
     """The child returns from the cell; its hooks run, its atexit handlers too."""
     notebook.run("%jumper set summary=always")

@@ -38,6 +38,7 @@ where = set()
 """
 
 
+@pytest.mark.fault("C1")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "plain"),
@@ -80,6 +81,7 @@ answer = [n, odd, sorted(where)]
     assert {"_begin", "_end", "_finish", "_show", "_tell"} <= set(where)
 
 
+@pytest.mark.fault("C1")
 def test_an_interrupt_before_a_cell_stops_that_cell_and_no_other():
     answer = in_ipython(f"""{STRIKE}
 at, result, text = strike(1, "ran = True")
@@ -90,6 +92,7 @@ answer.append(shell.user_ns["ran"])
     assert answer == ["KeyboardInterrupt", False, True, 2]
 
 
+@pytest.mark.fault("C2")
 @pytest.mark.parametrize(
     ("method", "feature"),
     [
@@ -129,6 +132,7 @@ answer["told"] = extension()._warnings
     assert "\n42\n" in "\n" + answer["text"]
 
 
+@pytest.mark.fault("C2")
 def test_the_one_warning_names_the_feature_and_the_reason(notebook):
     notebook.run(
         "from jumper.extension import _loaded\n"
@@ -143,6 +147,7 @@ def test_the_one_warning_names_the_feature_and_the_reason(notebook):
     assert (run.stderr, run.result, run.displays) == ("", "1", [])
 
 
+@pytest.mark.fault("C2")
 def test_a_stderr_that_fails_costs_nothing(notebook):
     notebook.run(
         "import sys\nclass Bad:\n  def write(self, *_): raise OSError('closed')\n"
@@ -154,6 +159,7 @@ def test_a_stderr_that_fails_costs_nothing(notebook):
     assert notebook.run("sys.stderr = kept").status == "ok"
 
 
+@pytest.mark.fault("C1")
 def test_interrupts_of_running_cells(notebook):
     for code in ("import time; time.sleep(60)", "import asyncio; await asyncio.sleep(60)"):
         request = notebook.send(f"print('on', flush=True)\n{code}")
@@ -208,6 +214,7 @@ answer = [stopped, sum(one[3] for one in cells()), cells()[-1][2], left]
 """
 
 
+@pytest.mark.fault("C1")
 def test_a_storm_of_signals_leaves_every_cell_ended():
     stopped, running, last, left = in_ipython(STORM)
     assert stopped > 0

@@ -178,7 +178,10 @@ def test_a_bad_configuration_file_is_said_under_the_first_cell(open_notebook):
 @pytest.mark.parametrize(
     ("line", "matches"),
     [
-        ("%jumper ", ["code", "doctor", "help", "history", "set", "status", "summary"]),
+        (
+            "%jumper ",
+            ["code", "doctor", "guard", "help", "history", "open", "set", "status", "summary"],
+        ),
         ("%jumper su", ["summary"]),
         ("%jumper set ", ["level=", "min_reports=", "rate=", "summary="]),
         ("%jumper set rate=5 su", ["summary="]),

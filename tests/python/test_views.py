@@ -30,6 +30,7 @@ class Tags(HTMLParser):
         self.text += data
 
 
+@pytest.mark.fault("C5")
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_nothing_of_the_user_s_becomes_markup(payload):
     for bundle in (views.code(payload.encode()), views.table([(payload, payload)])):
@@ -56,6 +57,7 @@ def test_every_source_is_readable(source, text):
     assert views.code(source)["text/plain"].encode("utf-8").decode() == text
 
 
+@pytest.mark.fault("C4")
 def test_a_huge_source_is_not_highlighted():
     source = b"x" * (views.HIGHLIGHTED_MOST + 1)
     assert views.code(source)["text/html"] == f"<pre>{source.decode()}</pre>"

@@ -197,6 +197,7 @@ class SlowTree {
   std::int64_t forks_ = 0;
 };
 
+// Fault: P10
 TEST_F(ClosedProc, HidesAChildOfAnotherUserWhichIsSaidWhileItLives) {
   const Actor actor([&](const Cue& cue) {
     const pid_t hidden = child([&] { cue.wait(); });
@@ -265,6 +266,7 @@ void watch_refused_child(uid_t user, const std::function<void()>& close,
   });
 }
 
+// Fault: P10
 TEST_F(ClosedProc, RefusesOnlyTheIoOfAChildThatRunsAsAnotherUser) {
   watch_refused_child(
       user_, [&] { become(user_ + 1); }, [&](const auto& look) { look_as(user_, nullptr, look); });
@@ -280,6 +282,7 @@ TEST_F(ClosedProc, RefusesOnlyTheIoOfAChildThatMustNotBeLookedInto) {
       [&](const auto& look) { look_as(user_, nullptr, look); });
 }
 
+// Fault: P10
 TEST_F(ClosedProc, ShowsAChildThatHasMovedToAnotherSessionAndNamespace) {
   const Actor actor([&](const Cue& cue) {
     child([&] {

@@ -10,6 +10,7 @@
 namespace probe {
 namespace {
 
+// Fault: P7
 TEST(EndedProcesses, CountOnceWhenTheyWereWaitedFor) {
   constexpr int kChildren = 10;
   const Actor actor([](const Cue& cue) {
@@ -42,6 +43,7 @@ TEST(EndedProcesses, CountOnceWhenTheyWereWaitedFor) {
   EXPECT_FALSE(tree.says_lower_bound()) << tree.reason_of("process");
 }
 
+// Fault: P7
 TEST(EndedProcesses, CountWhenNoTickEverSawThem) {
   const Actor actor([](const Cue& cue) {
     cue.wait();
@@ -371,6 +373,7 @@ bool choose_next_pid(pid_t pid) {
   return chosen;
 }
 
+// Fault: P9
 TEST(EndedProcesses, LeaveNothingToAnotherWithTheirNumber) {
   Actor actor([](const Cue& cue) {
     const pid_t first = child([&] {

@@ -7,10 +7,13 @@
 namespace probe {
 namespace {
 
+// Fault: P7
 TEST(LargeTrees, OfAThousandProcessesAreCounted) { watch_large_tree(999, 1); }
 
+// Fault: P7
 TEST(LargeTrees, OfDepthTwoHundredAreCounted) { watch_large_tree(1, 200); }
 
+// Fault: P7
 TEST(LargeTrees, ThatStartTenThousandProcessesASecondAreCounted) {
   for (int i = 0; i < 3; ++i) {
     const double rate = watch_short_lived(4, 2000);
@@ -18,6 +21,7 @@ TEST(LargeTrees, ThatStartTenThousandProcessesASecondAreCounted) {
   }
 }
 
+// Fault: P7
 TEST(LargeTrees, WithThousandsOfOrphansAreNotCountedTwice) { watch_short_lived_orphans(3000); }
 
 }  // namespace

@@ -107,6 +107,7 @@ TEST(LogWriter, GoesOnElsewhereWithItsOpenRows) {
             (std::vector<std::string>{"settings time_ns=1 rate_hz=10", "plain 10", "plain 20"}));
 }
 
+// Fault: S1
 TEST(LogWriter, SaysThatTheSystemRefusedAndGoesOnLater) {
   const base::File file = base::make_memfd("test");
   LogWriter writer(-1, 0, 0);
@@ -127,6 +128,7 @@ std::string example_log() {
   return bytes_of(file);
 }
 
+// Fault: S5
 TEST(LogReader, ReadsEveryPrefix) {
   const std::string bytes = example_log();
   const auto whole = contents(bytes);
@@ -141,6 +143,7 @@ TEST(LogReader, ReadsEveryPrefix) {
   }
 }
 
+// Fault: S5
 TEST(LogReader, LosesOnlyTheChunkThatAFlippedBitHits) {
   const std::string bytes = example_log();
   const auto whole = contents(bytes);

@@ -83,6 +83,7 @@ std::vector<std::size_t> chunk_offsets(std::string_view bytes) {
   return offsets;
 }
 
+// Fault: S5
 TEST(ForeignFile, IsRefusedWithOneClearSentence) {
   EXPECT_EQ(error_of("/no/such.jumper"),
             "cannot open recording '/no/such.jumper': No such file or directory");
@@ -118,6 +119,7 @@ std::string chunk_of_version(char version) {
   return chunk;
 }
 
+// Fault: S5
 TEST(ForeignFile, OfANewerVersionSaysWhatToDo) {
   EXPECT_EQ(error_of_bytes(chunk_of_version(2)),
             "cannot read recording 'x': it was written by a newer JUmPER (format 2; this one reads "
@@ -131,6 +133,7 @@ TEST(ForeignFile, LosesOnlyTheChunksOfANewerVersion) {
   EXPECT_EQ(recording.damages()[0].what, "a newer JUmPER wrote this");
 }
 
+// Fault: S5
 TEST(DamagedFile, OpensAtEveryCut) {
   const std::string whole = small_recording();
   const std::vector<std::size_t> offsets = chunk_offsets(whole);
@@ -147,6 +150,7 @@ TEST(DamagedFile, OpensAtEveryCut) {
   }
 }
 
+// Fault: S5
 TEST(DamagedFile, LosesAtMostTheTouchedChunkAtEveryBitFlip) {
   const std::string whole = small_recording();
   const Recording good = open_bytes(whole);
@@ -172,6 +176,7 @@ TEST(DamagedFile, LosesAtMostTheTouchedChunkAtEveryBitFlip) {
   }
 }
 
+// Fault: S5
 TEST(DamagedFile, LosesAtMostTheTouchedChunksAtEveryZeroedBlock) {
   const std::string whole = small_recording();
   for (std::size_t begin = 0; begin < whole.size(); begin += 7) {
@@ -184,6 +189,7 @@ TEST(DamagedFile, LosesAtMostTheTouchedChunksAtEveryZeroedBlock) {
   }
 }
 
+// Fault: S5
 TEST(DamagedFile, NoticesMissingAndSwappedChunks) {
   const std::string whole = small_recording();
   std::vector<std::size_t> offsets = chunk_offsets(whole);
@@ -256,6 +262,7 @@ TEST(DamagedFile, KeepsWhatIsKnownWhenItBecomesShorter) {
   EXPECT_EQ(recording.source(recording.cells()[0]), "");
 }
 
+// Fault: X3
 TEST(HostileFile, CannotMakeTheReaderBelieveALength) {
   std::string bytes = small_recording();
   std::string huge(record::kMagic);
@@ -267,6 +274,7 @@ TEST(HostileFile, CannotMakeTheReaderBelieveALength) {
   EXPECT_EQ(recording.damages().size(), 2U);  // before and behind: neighbours are one
 }
 
+// Fault: X3
 TEST(HostileFile, CannotMakeTheReaderCheckTheSameBytesForEver) {
   // 40,000 headers, each of whose payloads would hold all that follow.
   constexpr std::size_t kHeaders = 40'000;
@@ -283,6 +291,7 @@ TEST(HostileFile, CannotMakeTheReaderCheckTheSameBytesForEver) {
   EXPECT_LE(recording.damages().size(), record::LogReader::kMostDamages);
 }
 
+// Fault: X3
 TEST(HostileFile, MayBeLongAndEmpty) {
   const base::File file = file_of(small_recording());
   ASSERT_EQ(ftruncate(file.fd(), off_t{1} << 28), 0);
@@ -291,6 +300,7 @@ TEST(HostileFile, MayBeLongAndEmpty) {
   ASSERT_EQ(recording.damages().size(), 1U);
 }
 
+// Fault: X3
 TEST(HostileFile, MayHoldAnyTimesAndValues) {
   constexpr std::int64_t kMost = INT64_MAX;
   constexpr std::int64_t kLeast = INT64_MIN;

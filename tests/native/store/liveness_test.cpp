@@ -1,6 +1,7 @@
 #include "store/liveness.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.hpp"
@@ -39,6 +40,20 @@ TEST(Liveness, BelievesInTheSameProcessOnly) {
   machine = this_machine();
   machine.boot_id = "another";
   EXPECT_FALSE(may_still_run(machine, base::monotonic_ns()));
+}
+
+TEST(Liveness, KnowsThatAZombieHasEnded) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  siginfo_t info{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  record::Machine machine = this_machine();
+  const std::string stat = "/proc/" + std::to_string(child) + "/stat";
+  machine.root_pid = child;
+  machine.root_start_ticks = start_ticks(base::read_small_file(stat).value_or(""));
+  EXPECT_GE(machine.root_start_ticks, 0);
+  EXPECT_FALSE(may_still_run(machine, 0));
+  ::waitpid(child, nullptr, 0);
 }
 
 TEST(Liveness, OfAnOpenedRecordingMakesItsCellsRun) {

@@ -313,7 +313,7 @@ TEST(Summary, OfADeathThatNobodyRecordedSaysProbably) {
   recorder.row(kStart + 500 * kMs);
   const CellSummary summary = summary_of(recorder.open());
   EXPECT_EQ(summary.outcome, record::Outcome::kDied);
-  EXPECT_EQ(summary.outcome_text, "probably: the recording stops without an end");
+  EXPECT_EQ(summary.outcome_text, "probably killed together with its sampler");
   EXPECT_DOUBLE_EQ(summary.duration_s, 0.5);
 }
 

@@ -31,6 +31,7 @@ TEST_F(BudgetTest, LeavesACheapTickAlone) {
   EXPECT_EQ(budget_.rate_hz(10), 10);
 }
 
+// Fault: P7
 TEST_F(BudgetTest, LowersDetailFirstThenTheRate) {
   EXPECT_EQ(tick(Budget::kTicksToJudge, 30 * kMs), 1);
   EXPECT_TRUE(budget_.lean());

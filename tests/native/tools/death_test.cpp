@@ -64,6 +64,7 @@ class Victim {
   std::int64_t start_ticks_ = 0;
 };
 
+// Fault: P1
 TEST(EndOf, ReadsTheCauseFromAZombie) {
   Victim exits([] { ::_exit(3); });
   exits.die();
@@ -73,6 +74,7 @@ TEST(EndOf, ReadsTheCauseFromAZombie) {
   EXPECT_EQ(killed.cause(), "killed by signal 9 (SIGKILL)");
 }
 
+// Fault: P1
 TEST(EndOf, AsksTheKernelOrSaysThatItIsUnknownOnceItIsReaped) {
   Victim killed([] { ::raise(SIGTERM); });
   killed.die();

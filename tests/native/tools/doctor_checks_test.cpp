@@ -163,6 +163,7 @@ TEST(CheckProgram, SeesAnotherJumperOnThePath) {
   EXPECT_THAT(found.reason, HasSubstr(folder.string() + "/jumper"));
 }
 
+// Fault: X8
 TEST(FindOnPath, RunsNothingOfTheCurrentFolder) {
   const Folder folder;
   write_program(folder / "tool", "#!/bin/sh\n");

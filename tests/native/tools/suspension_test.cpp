@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
+// Fault: S9
 TEST(Suspension, IsAGapBetweenTheSamplesAroundIt) {
   Suspension suspension;
   EXPECT_FALSE(suspension.note(100 * kSecond, 500 * kSecond));

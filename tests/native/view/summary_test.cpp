@@ -200,6 +200,20 @@ void expect_small(const store::CellSummary& summary, const std::string& level) {
   EXPECT_LT(html.size() + text.size() + json.size(), 5000U) << json;
 }
 
+TEST(Summary, OfADeathNamesCausePeakAndLimitInFull) {
+  store::CellSummary summary = made_up::summary();
+  summary.outcome = record::Outcome::kDied;
+  summary.outcome_text =
+      "killed by the memory limit (peak 261119 MiB of 261120 MiB): that of step batch of the Slurm "
+      "job 1234567";
+  EXPECT_NE(summary_text(summary, "").find("died (" + summary.outcome_text + ")"),
+            std::string::npos);
+  EXPECT_NE(summary_html(summary, "").find(summary.outcome_text), std::string::npos);
+  const auto cell = nlohmann::json::parse(summary_json(summary))["cell"];
+  EXPECT_EQ(cell["outcome"], "died");
+  EXPECT_EQ(cell["outcome_text"], summary.outcome_text);
+}
+
 TEST(SummaryBundle, IsSmall) {
   expect_small(made_up::summary(), "process");
   expect_small(made_up::summary(), "node");

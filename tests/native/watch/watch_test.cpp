@@ -169,6 +169,7 @@ TEST_F(WatchTest, SaysThatItHasNoStacks) {
   EXPECT_EQ(recording_of(watch).stacks()->text, "this process runs no Python of ours");
 }
 
+// Fault: C4
 TEST_F(WatchTest, CarriesSourceOfAnySize) {
   Watch watch = make();
   for (const std::size_t size :
@@ -211,6 +212,7 @@ TEST_F(WatchTest, MayBeClosedByTwoThreadsAtOnce) {
   EXPECT_FALSE(watch.is_live());
 }
 
+// Fault: C4
 TEST_F(WatchTest, TakesMoreCellsThanTheSocketHolds) {
   Watch watch = make();
   std::int64_t last = 0;

@@ -45,6 +45,7 @@ answer = 'kept'
 """
 
 
+@pytest.mark.fault("P12")
 @pytest.mark.parametrize("first", range(4))
 @pytest.mark.parametrize("in_a_cell", [True, False])
 def test_all_descriptors_are_closed_and_used_again(kernel, tmp_path, in_a_cell, first):
@@ -86,6 +87,7 @@ if fd is not None:
 """
 
 
+@pytest.mark.fault("P12")
 @pytest.mark.parametrize("number", range(8))
 def test_any_one_descriptor_is_closed_and_used_again(kernel, tmp_path, number):
     """Whichever it is: the user's file is let alone, cells are kept, and closing doesn't hang."""
@@ -104,6 +106,7 @@ def test_any_one_descriptor_is_closed_and_used_again(kernel, tmp_path, number):
     assert {cell["outcome"] for cell in recording.cells} == {"ok"}
 
 
+@pytest.mark.fault("P12")
 def test_closed_and_left_closed(kernel):
     """Nothing is marked any more, and closing must not hang."""
     kernel.do(CLOSE_ALL)
@@ -114,6 +117,7 @@ def test_closed_and_left_closed(kernel):
     assert Recording(kernel.path).end in ("closed", None)
 
 
+@pytest.mark.fault("P12")
 def test_closed_and_killed(kernel):
     """The sampler may have been told to leave by then, and the next one not have come."""
     kernel.do(CLOSE_ALL)
@@ -134,6 +138,7 @@ def test_descriptors_closed_in_a_forked_child_only(kernel):
     assert recording.gap_reasons == set()
 
 
+@pytest.mark.fault("P11")
 def test_a_daemon_that_keeps_the_socket_open(kernel):
     """A forked child holds copies of all our descriptors: no end of the sampler may wait for it."""
     pid = kernel.do(
@@ -187,6 +192,7 @@ CHILDREN = {
 }
 
 
+@pytest.mark.fault("P11")
 @pytest.mark.parametrize("kind", CHILDREN)
 def test_a_forked_child_is_no_kernel(kernel, kind):
     child, status = CHILDREN[kind]
@@ -205,6 +211,7 @@ def test_a_forked_child_is_no_kernel(kernel, kind):
     assert recording.end == "closed"
 
 
+@pytest.mark.fault("P11")
 def test_a_forked_child_goes_on_as_the_script(kernel):
     """It leaves as every interpreter does, with all its exit handlers; the parent lives on."""
     kernel.do(
@@ -218,6 +225,7 @@ def test_a_forked_child_goes_on_as_the_script(kernel):
     assert kernel.status()["sampler_pid"] == kernel.sampler
 
 
+@pytest.mark.fault("P11")
 def test_a_session_of_a_forked_child_s_own(kernel):
     """A child may begin one; it has a recording of its own."""
     path = kernel.do(
@@ -285,6 +293,7 @@ def test_a_thread_in_wait_gets_its_own_child(kernel):
 SIGNALS = "SIGPIPE SIGALRM SIGTERM SIGINT SIGUSR1 SIGHUP SIGCHLD"
 
 
+@pytest.mark.fault("P12")
 def test_signals_of_the_process_are_the_user_s(start_kernel):
     kernel = start_kernel()
     masks = kernel.do(
@@ -315,6 +324,7 @@ def test_signals_of_the_process_are_the_user_s(start_kernel):
         assert [n for n in blockable if not int(mask, 16) >> (n - 1) & 1] == []
 
 
+@pytest.mark.fault("P12")
 def test_chdir_and_umask(start_kernel, tmp_path):
     gone = tmp_path / "gone"
     gone.mkdir()
@@ -332,6 +342,7 @@ def test_chdir_and_umask(start_kernel, tmp_path):
     assert {cell["outcome"] for cell in recording.cells} == {"ok"}
 
 
+@pytest.mark.fault("P12")
 def test_umask_0_from_the_begin(start_kernel, tmp_path):
     kernel = start_kernel(before=["sh", "-c", 'umask 0; exec "$@"', "sh"])
     assert stat.S_IMODE(Path(kernel.path).stat().st_mode) == 0o600

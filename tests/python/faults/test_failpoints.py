@@ -38,11 +38,13 @@ def kill_at_writes(dev_program: str, passes: range) -> None:
             assert indices == list(range(1, len(indices) + 1))
 
 
+@pytest.mark.fault("P3")
 @pytest.mark.parametrize("first", [1, 9, 17, 25])
 def test_killed_at_the_nth_write(dev_program, first):
     kill_at_writes(dev_program, range(first, first + 8))
 
 
+@pytest.mark.fault("P3")
 @pytest.mark.long
 @pytest.mark.timeout(1500)
 def test_killed_at_each_write(dev_program):
@@ -57,6 +59,7 @@ def check_full(kernel: Kernel) -> Recording:
     return cells
 
 
+@pytest.mark.fault("S1")
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EDQUOT])
 def test_the_nth_write_fails_once(dev_program, code):
     """It goes on in memory, and is whole in the file when the session is closed."""
@@ -78,6 +81,7 @@ def test_the_nth_write_fails_once(dev_program, code):
             assert len(recording.rows) > 20
 
 
+@pytest.mark.fault("S1")
 def test_the_disk_stays_full(dev_program):
     """Every write fails, memory's too: cells live in the kernel, and the gap is known."""
     with ExitStack() as stack:
@@ -93,6 +97,7 @@ def test_the_disk_stays_full(dev_program):
             Recording(one.path, whole=False).check_order()
 
 
+@pytest.mark.fault("S1")
 def test_a_full_disk_that_gets_room_again(mounts, start_kernel, tmp_path):
     """A real one: a small tmpfs that only the kernel and its sampler see."""
     folder = tmp_path / "small"
@@ -128,6 +133,7 @@ def test_a_full_disk_that_gets_room_again(mounts, start_kernel, tmp_path):
     assert recording.end == "closed"
 
 
+@pytest.mark.fault("S3")
 @pytest.mark.parametrize("place", ["socketpair", "spawn", "pidfd", "memfd"])
 @pytest.mark.parametrize("how", ["@1", "@1+", "@2+"])
 def test_what_starts_a_sampler_fails(dev_program, tmp_path, place, how):
@@ -163,6 +169,7 @@ def test_a_program_that_is_missing(start_kernel):
     assert "cells are kept without samples: cannot start '/nowhere/jumper'" in err
 
 
+@pytest.mark.fault("P12")
 def test_limits_of_the_user(start_kernel):
     """P12: what the user's code forbids itself isn't the sampler's doom."""
     kernel = start_kernel()

@@ -32,6 +32,7 @@ def test_two_sessions_of_one_process(start_kernel):
     assert [one["source"] for one in Recording(other).of("cell_begin")] == ["of two"]
 
 
+@pytest.mark.fault("P13")
 def test_eight_kernels_in_one_folder():
     with ExitStack() as stack:
         kernels = [stack.enter_context(Kernel()) for _ in range(8)]
@@ -70,6 +71,7 @@ def test_eight_commands_in_one_folder(tmp_path):
         assert cell["outcome"] == ("error" if number else "ok")
 
 
+@pytest.mark.fault("P13")
 def test_fifty_restarts(tmp_path):
     """Sessions one after the other: nothing stays behind, no name is used twice."""
     script = (
@@ -93,6 +95,7 @@ def test_fifty_restarts(tmp_path):
     assert len(numbers) == 5
 
 
+@pytest.mark.fault("P14")
 def test_a_kernel_that_ends_while_a_cell_runs(start_kernel):
     """No hang of more than 2 s."""
     kernel = start_kernel()
@@ -118,6 +121,7 @@ print("out", flush=True)
 """
 
 
+@pytest.mark.fault("P6")
 @pytest.mark.parametrize("end", ["", "c.__exit__(None, None, None)", "import os; os._exit(0)"])
 def test_47_a_pipe_ends_with_the_script(tmp_path, end):
     """`python script.py | cat`: nothing of ours holds the pipe, closed or not."""
@@ -132,6 +136,7 @@ def test_47_a_pipe_ends_with_the_script(tmp_path, end):
     assert time.monotonic() - begin < 20  # the interpreter's start on a busy machine
 
 
+@pytest.mark.fault("P6")
 def test_47_a_pipe_ends_with_the_command(tmp_path):
     command = [program(), "record", "-o", str(tmp_path / "a.jumper"), "--", "echo", "out"]
     done = subprocess.run(
@@ -141,6 +146,7 @@ def test_47_a_pipe_ends_with_the_command(tmp_path):
     assert (done.stdout, done.stderr) == ("out\n", "")
 
 
+@pytest.mark.fault("P6")
 def test_47_killed_in_a_pipe(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(PIPED.format(end="import time; time.sleep(60)"))
@@ -152,6 +158,7 @@ def test_47_killed_in_a_pipe(tmp_path):
         assert time.monotonic() - begin < 5
 
 
+@pytest.mark.fault("P6")
 def test_the_server_goes_first(tmp_path):
     """P6: the kernel's parent dies, then the kernel: nothing is left."""
     server = (

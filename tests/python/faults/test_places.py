@@ -81,6 +81,7 @@ def test_in_jumper_dir(home, tmp_path):
     assert mode(path.parent) == 0o700
 
 
+@pytest.mark.fault("S2")
 @pytest.mark.parametrize("env", [{}, {"HOME": ""}, {"HOME": "relative"}, {"HOME": "/nowhere"}])
 def test_without_a_home(tmp_path, env):
     """`/nowhere` can't be made by everybody; root can."""
@@ -98,6 +99,7 @@ def test_without_a_home(tmp_path, env):
         assert str(path) in err
 
 
+@pytest.mark.fault("S2")
 def test_a_read_only_home(mounts, home, tmp_path):
     script = f'mount --bind "{home}" "{home}" && mount -o remount,bind,ro "{home}" && exec "$@"'
     path, _, err = run(
@@ -111,6 +113,7 @@ def test_a_read_only_home(mounts, home, tmp_path):
     assert Recording(path).end == "closed"
 
 
+@pytest.mark.fault("S2")
 def test_nowhere_but_in_memory(mounts, home, tmp_path):
     """Nothing is lost for who asks while the session lives."""
     script = (
@@ -144,6 +147,7 @@ def refused(folder, home) -> tuple[Path, str]:
     return path, err
 
 
+@pytest.mark.fault("X2")
 def test_a_jumper_dir_that_is_a_link(home, tmp_path):
     (tmp_path / "real").mkdir(mode=0o700)
     (tmp_path / "link").symlink_to("real")
@@ -165,6 +169,7 @@ def test_a_jumper_dir_below_a_file(home, tmp_path):
     assert "Not a directory" in err
 
 
+@pytest.mark.fault("X2")
 @pytest.mark.parametrize("bits", [0o770, 0o777, 0o1777, 0o720])
 def test_a_jumper_dir_that_others_may_write_to(home, tmp_path, bits):
     (tmp_path / "open").mkdir()
@@ -174,6 +179,7 @@ def test_a_jumper_dir_that_others_may_write_to(home, tmp_path, bits):
     assert list((tmp_path / "open").iterdir()) == []
 
 
+@pytest.mark.fault("X2")
 def test_a_jumper_dir_of_another_user(as_root, home, tmp_path):
     (tmp_path / "foreign").mkdir(mode=0o700)
     os.chown(tmp_path / "foreign", NOBODY, NOBODY)
@@ -204,6 +210,7 @@ def test_a_jumper_dir_that_cannot_be_written(as_root, tmp_path):
     assert path.stat().st_uid == NOBODY
 
 
+@pytest.mark.fault("X2")
 def test_what_is_planted_in_the_temporary_folder_is_not_followed(as_root, tmp_path):
     """X2: names can't be guessed; what lies there of others stays as it is."""
     planted = tmp_path / "tmp"
@@ -219,6 +226,7 @@ def test_what_is_planted_in_the_temporary_folder_is_not_followed(as_root, tmp_pa
     assert list(victim.iterdir()) == []
 
 
+@pytest.mark.fault("X1")
 def test_another_user_can_not_read_it(as_root, start_kernel, tmp_path):
     kernel = start_kernel()
     kernel.await_sampler()
@@ -239,6 +247,7 @@ def test_another_user_can_not_read_it(as_root, start_kernel, tmp_path):
 CANARY = "canary-7c5b1f0e"
 
 
+@pytest.mark.fault("X5")
 def test_no_secrets_in_it(start_kernel):
     """X5: no environment, no command lines, no output of the user's."""
     kernel = start_kernel(env={"A_TOKEN": CANARY + "-environment"})
@@ -262,6 +271,7 @@ def test_no_secrets_in_it(start_kernel):
     assert CANARY not in shown
 
 
+@pytest.mark.fault("X5")
 def test_the_sampler_s_command_line_tells_nothing(start_kernel):
     """Every user of the machine can read that."""
     kernel = start_kernel()
@@ -270,6 +280,7 @@ def test_the_sampler_s_command_line_tells_nothing(start_kernel):
     assert kernel.path.encode() not in line
 
 
+@pytest.mark.fault("X7")
 def test_no_socket_with_a_name_and_no_port(start_kernel):
     kernel = start_kernel()
     kernel.await_sampler()

@@ -1,0 +1,67 @@
+#include "bind/report.hpp"
+
+#include "store/ending.hpp"
+#include "store/summary.hpp"
+
+namespace bind {
+namespace {
+
+const char* word(store::Ending::Kind kind) noexcept {
+  using Kind = store::Ending::Kind;
+  switch (kind) {
+    case Kind::kRunning:
+      return "running";
+    case Kind::kClosed:
+      return "closed";
+    case Kind::kExited:
+      return "exited";
+    case Kind::kKilled:
+      return "killed";
+    case Kind::kOutOfMemory:
+      return "out of memory";
+    case Kind::kRebooted:
+      return "rebooted";
+    case Kind::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+Report::Report(const std::string& path) : recording_(store::Recording::open(path)) {}
+
+Rendered Report::summary(std::int64_t index, const std::string& level) const {
+  return render(store::summarize(recording_, *recording_.cell(index)), level);
+}
+
+std::string Report::code(std::int64_t index) const {
+  return recording_.source(*recording_.cell(index));
+}
+
+Rendered Report::history() const {
+  std::vector<std::string> sources;
+  sources.reserve(recording_.cells().size());
+  for (const store::Cell& cell : recording_.cells()) sources.push_back(recording_.source(cell));
+  return history_of(recording_, recording_.cells(), sources);
+}
+
+std::vector<CellInfo> Report::cells() const {
+  std::vector<CellInfo> infos;
+  infos.reserve(recording_.cells().size());
+  for (const store::Cell& cell : recording_.cells()) infos.push_back(info_of(recording_, cell));
+  return infos;
+}
+
+Ending Report::ending() const {
+  store::Ending ending = store::ending_of(recording_);
+  return {word(ending.kind), std::move(ending.text),
+          ending.time_ns > 0 ? recording_.wall_ns(ending.time_ns) : 0,
+          ending.cell != nullptr ? std::optional(ending.cell->begin.index) : std::nullopt};
+}
+
+std::string Report::label() const {
+  return recording_.machine() ? recording_.machine()->label : "";
+}
+
+}  // namespace bind
