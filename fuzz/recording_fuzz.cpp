@@ -11,14 +11,19 @@
 #include "record/bytes.hpp"
 #include "record/crc32c.hpp"
 #include "record/log.hpp"
+#include "store/curve.hpp"
 #include "store/recording.hpp"
 #include "store/summary.hpp"
 #include "view/history.hpp"
+#include "view/live.hpp"
+#include "view/stack_lines.hpp"
 #include "view/summary.hpp"
 
 namespace {
 
 constexpr std::size_t kMostCells = 16;
+constexpr std::size_t kCurveBuckets = 60;
+constexpr std::size_t kColumns = 80;
 
 void ask_everything(const store::Recording& recording) {
   std::vector<view::HistoryRow> rows;
@@ -31,6 +36,16 @@ void ask_everything(const store::Recording& recording) {
   }
   view::history_text(rows);
   view::history_html(rows);
+  view::live_lines(recording, recording.last_sample_ns(), kColumns);
+  view::stack_lines(recording, kColumns);
+  for (const auto& schema : recording.schemas()) {
+    if (schema->columns.empty()) continue;
+    const std::string& column = schema->columns.back().name;
+    store::curve_of(recording, column, 0, INT64_MAX, kCurveBuckets);
+    store::curve_of(recording, column, recording.first_sample_ns(), recording.last_sample_ns(),
+                    kCurveBuckets);
+    break;
+  }
   recording.visit_rows(0, INT64_MAX,
                        [](const auto&, const record::Rows&, std::size_t) { return true; });
 }

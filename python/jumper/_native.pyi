@@ -110,6 +110,12 @@ class Session:
 def environment(prefixes: Sequence[str]) -> dict[str, str]:
     """The variables of this process whose names begin with one of these; 1 us."""
 
+def stacks() -> str:
+    """The Python stacks of all threads, read without the GIL, or a sentence why there are none.
+
+    What `jumper report --follow` shows of a kernel that hangs.
+    """
+
 def earlier(directory: str, label: str, own_path: str, not_before_wall_ns: int) -> list[str]:
     """Recordings of the same label in the folder, last written to since then, newest first."""
 

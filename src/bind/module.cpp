@@ -17,6 +17,7 @@
 #include "base/error.hpp"
 #include "bind/report.hpp"
 #include "bind/session.hpp"
+#include "bind/stacks.hpp"
 #include "store/earlier.hpp"
 
 namespace nb = nanobind;
@@ -87,8 +88,9 @@ std::unique_ptr<bind::Session> make_session(const nb::str& program, const std::s
                                             std::int64_t most_bytes, std::int64_t keep_days,
                                             std::int64_t keep_bytes) {
   const std::string place = directory ? path_bytes(*directory) : "";
-  watch::WatchOptions options{path_bytes(program), label,      rate_hz,   process_level,
-                              node_level,          most_bytes, keep_days, keep_bytes};
+  watch::WatchOptions options{path_bytes(program), label,      rate_hz,
+                              process_level,       node_level, most_bytes,
+                              keep_days,           keep_bytes, bind::stacks_reader()};
   const nb::gil_scoped_release released;
   return std::make_unique<bind::Session>(std::move(options), place);
 }
@@ -244,6 +246,11 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
           "reason"_a = "", Released());
 
   module.def("environment", &environment, "prefixes"_a);
+  module.def("stacks", [] {
+    const auto read = bind::stacks_reader();
+    const nb::gil_scoped_release released;
+    return read();
+  });
 
   module.def("earlier", &earlier, "directory"_a, "label"_a, "own_path"_a, "not_before_wall_ns"_a);
   module.def(

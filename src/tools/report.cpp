@@ -1,3 +1,5 @@
+#include "tools/report.hpp"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -16,21 +18,6 @@ namespace tools {
 namespace {
 
 constexpr std::size_t kMostLabelBytes = 200;
-
-struct ReportOptions {
-  std::string path;
-  std::string level = "process";
-  bool json = false;
-};
-
-void print_header(const store::Recording& recording) {
-  if (!recording.machine()) return;
-  const record::Machine& machine = *recording.machine();
-  const std::int64_t first_ns = recording.first_sample_ns();
-  fmt::print("{} · {} · {} · {} cells\n", record::escaped(machine.label, kMostLabelBytes),
-             record::escaped(machine.host, kMostLabelBytes),
-             base::local_time(recording.wall_ns(first_ns)), recording.cells().size());
-}
 
 void print_end(const store::Recording& recording) {
   const std::string text = store::ending_of(recording).text;
@@ -58,16 +45,34 @@ int report(const ReportOptions& options) {
 
 }  // namespace
 
+void print_header(const store::Recording& recording) {
+  if (!recording.machine()) return;
+  const record::Machine& machine = *recording.machine();
+  const std::int64_t first_ns = recording.first_sample_ns();
+  fmt::print("{} · {} · {} · {} cells\n", record::escaped(machine.label, kMostLabelBytes),
+             record::escaped(machine.host, kMostLabelBytes),
+             base::local_time(recording.wall_ns(first_ns)), recording.cells().size());
+}
+
 void add_report(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* verb = program.add_subcommand("report", "what each cell of a recording did");
   verb->add_option("FILE", options->path, "a recording (.jumper)")->required();
-  verb->add_flag("--json", options->json, "one JSON object a cell and line (docs/formats.md)");
+  CLI::Option* json_flag =
+      verb->add_flag("--json", options->json, "one JSON object a cell and line (docs/formats.md)");
+  CLI::Option* follow_flag =
+      verb->add_flag("--follow", options->follow, "show the running cell until the recording ends");
+  verb->add_flag("--stacks", options->stacks,
+                 "with --follow: ask the kernel for the Python stacks of its threads")
+      ->needs(follow_flag)
+      ->excludes(json_flag);
   verb->add_option("--level", options->level, "process, user, job, node or all")
       ->transform(CLI::Transformer({{"all", ""}}))
       ->check(CLI::IsMember({"process", "user", "job", "node", ""}))
       ->capture_default_str();
-  verb->callback([options, &chosen] { chosen = [options] { return report(*options); }; });
+  verb->callback([options, &chosen] {
+    chosen = [options] { return options->follow ? follow(*options) : report(*options); };
+  });
 }
 
 }  // namespace tools

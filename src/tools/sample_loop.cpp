@@ -45,10 +45,23 @@ constexpr std::int64_t kLookAtDiskNs = 10'000'000;
 constexpr std::size_t kMostWaitingBytes = 2U << 20;  // of rows beyond the queue
 constexpr std::int64_t kLeastConsumersNs = kSecondNs / 4;
 
-volatile std::sig_atomic_t terminated = 0;
+constexpr std::int64_t kLeastNsBetweenStacks = kSecondNs / 4;
+constexpr std::int64_t kMostNsForStacks = 5 * kSecondNs;
 
+volatile std::sig_atomic_t terminated = 0;
+volatile std::sig_atomic_t stacks_asked = 0;
+
+// SIGUSR1 asks for the kernel's stacks (docs/formats.md). It is blocked, here and in the threads
+// that we start, but for the wait in which it may come: so none is missed before a wait, and a
+// flood of them interrupts nothing.
 void take_signals() {
   struct sigaction action{};
+  action.sa_handler = [](int) { stacks_asked = 1; };
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGUSR1);
+  ::pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
+  ::sigaction(SIGUSR1, &action, nullptr);
   action.sa_handler = [](int) { terminated = 1; };
   ::sigaction(SIGTERM, &action, nullptr);
   action.sa_handler = SIG_IGN;
@@ -95,7 +108,11 @@ class Loop {
         disk_(disk_options(), queue_),
         schedule_(options.rate_hz, base::monotonic_ns()),
         guard_(options.root_pid),
-        wished_hz_(schedule_.rate_hz()) {}
+        wished_hz_(schedule_.rate_hz()) {
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &busy_mask_);
+    listening_mask_ = busy_mask_;
+    sigdelset(&listening_mask_, SIGUSR1);
+  }
 
   int run() {
     write_beginning();
@@ -118,6 +135,7 @@ class Loop {
       }
       look_at_memory(now_ns);
       if (schedule_.is_due(now_ns)) tick(base::monotonic_ns());
+      if (stacks_asked != 0) ask_stacks(now_ns);
       push_waiting();
       look_at_disk();
     }
@@ -197,9 +215,14 @@ class Loop {
     if (!stalled_ && (marks_unwritten_ || disk_.busy_since_ns() != 0)) {
       wait_ns = std::min(wait_ns, kLookAtDiskNs);
     }
+    if (stacks_asked != 0) {
+      wait_ns = std::clamp<std::int64_t>(next_stacks_ns_ - now_ns, 0, wait_ns);
+    }
     const timespec timeout{static_cast<time_t>(wait_ns / kSecondNs),
                            static_cast<long>(wait_ns % kSecondNs)};
-    const int ready = ::ppoll(entries.data(), entries.size(), &timeout, nullptr);
+    const bool listens = stacks_asked == 0;
+    const int ready =
+        ::ppoll(entries.data(), entries.size(), &timeout, listens ? &listening_mask_ : &busy_mask_);
     if (ready <= 0) return false;
     root_ended_ = entries[1].revents != 0;
     return entries[0].revents != 0 && !take_marks();
@@ -239,6 +262,20 @@ class Loop {
     return open || close_asked_;
   }
 
+  // The kernel reads them within a second and answers with one Stacks, which is then kept.
+  void ask_stacks(std::int64_t now_ns) {
+    if (now_ns < next_stacks_ns_) return;
+    stacks_asked = 0;
+    // The answer under way is this one's too, unless the kernel is stopped or lost the question.
+    if (awaits_stacks_ && now_ns < next_stacks_ns_ + kMostNsForStacks) return;
+    next_stacks_ns_ = now_ns + kLeastNsBetweenStacks;
+    std::string bytes;
+    record::encode_message(record::AskStacks{}, bytes);
+    if (base::send_message(options_.socket_fd, bytes) == base::SendResult::kSent) {
+      awaits_stacks_ = true;
+    }
+  }
+
   // Who used what since the edge before; not where that was a moment ago, or one process is all.
   void push_consumers() {
     record::Consumers consumers = sampler_.take_consumers(last_sample_ns_);
@@ -271,6 +308,10 @@ class Loop {
       wished_hz_ = settings->rate_hz;
       budget_.forget_rate();
       set_rate();
+    } else if (auto* stacks = std::get_if<record::Stacks>(&mark)) {
+      if (!std::exchange(awaits_stacks_, false)) return;
+      next_stacks_ns_ = base::monotonic_ns() + kLeastNsBetweenStacks;
+      push(std::move(*stacks));
     }
   }
 
@@ -479,6 +520,10 @@ class Loop {
   std::int64_t wall_looked_ns_ = 0;
   std::int64_t root_looked_ns_ = 0;
   std::int64_t root_start_ticks_ = 0;
+  sigset_t busy_mask_{};       // none of the requests interrupts
+  sigset_t listening_mask_{};  // while we wait
+  std::int64_t next_stacks_ns_ = 0;
+  bool awaits_stacks_ = false;
   bool root_ended_ = false;
   bool close_asked_ = false;
   bool memory_was_short_ = false;  // in the running cell: who has used it is to be told

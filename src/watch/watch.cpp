@@ -17,6 +17,7 @@
 #include "base/error.hpp"
 #include "base/memory.hpp"
 #include "base/socket.hpp"
+#include "watch/stack_text.hpp"
 
 namespace watch {
 namespace {
@@ -493,6 +494,14 @@ void Watch::run() {
       take_messages();  // its last words
       sampler_ended();
     }
+    if (stacks_asked_) {
+      stacks_asked_ = false;
+      lock.unlock();  // no cell waits for it
+      const record::Stacks stacks = read_stacks(options_.stacks);
+      lock.lock();
+      if (stop_) break;
+      if (sampler_runs_) send(stacks);
+    }
     if (sampler_runs_) send_pending();
     if (restart_at_ns_ != 0 && base::monotonic_ns() >= restart_at_ns_ && !closing_) start_sampler();
   }
@@ -532,6 +541,9 @@ void Watch::take(record::Message message, base::File descriptor) {
     take(*moved, std::move(descriptor));
   } else if (const auto* stalled = std::get_if<record::Stalled>(&message)) {
     take(*stalled);
+  } else if (std::holds_alternative<record::AskStacks>(message)) {
+    stacks_asked_ = true;
+    wake();  // it may be a cell's thread that reads this
   }
 }
 

@@ -39,6 +39,9 @@ struct WatchOptions {
   std::int64_t most_bytes = 0;   // of the recording, then it is thinned; 0: the sampler's default
   std::int64_t keep_days = -1;   // older recordings in its directory are deleted; -1: none is
   std::int64_t keep_bytes = -1;  // of all together; -1: none is deleted
+  // The Python stacks of this process's threads as text, or a sentence that says why there are
+  // none. Called by our thread, on request only; empty: this process is no Python of ours.
+  std::function<std::string()> stacks{};
 };
 
 struct WatchState {
@@ -155,6 +158,7 @@ class Watch {
   bool sampler_runs_ = false;
   bool closing_ = false;  // the sampler was told to leave
   bool stop_ = false;     // our thread ends
+  bool stacks_asked_ = false;
   std::atomic<bool> closed_ = false;
   int restarts_ = 0;
   std::deque<std::int64_t> starts_ns_;  // of the last hour

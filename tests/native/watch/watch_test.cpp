@@ -10,13 +10,16 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <thread>
 
 #include "base/clock.hpp"
 #include "store/recording.hpp"
 #include "store/summary.hpp"
+#include "watch/stack_text.hpp"
 
 namespace watch {
 namespace {
@@ -51,7 +54,7 @@ class WatchTest : public ::testing::Test {
   }
 
   Watch make(const std::string& program = JUMPER_PROGRAM, double rate_hz = 50) {
-    return {{program, "a test", rate_hz, true, true}, create_recording(directory_)};
+    return {{program, "a test", rate_hz, true, true, {}}, create_recording(directory_)};
   }
   static store::Recording recording_of(Watch& watch) {
     store::Recording recording = store::Recording::follow(watch.recording_fd());
@@ -114,6 +117,56 @@ TEST_F(WatchTest, EndsTheRecordingAndTheSamplerWhenItIsClosed) {
   EXPECT_EQ(recording.end()->cause, record::EndCause::kClosed);
   EXPECT_THAT(recording.cells(), SizeIs(1));
   EXPECT_THAT(recording.damages(), IsEmpty());
+}
+
+TEST_F(WatchTest, AnswersWhoAsksForStacksOnItsOwnThread) {
+  std::atomic<int> asked = 0;
+  WatchOptions options{JUMPER_PROGRAM, "a test", 50, true, true};
+  const auto caller = std::this_thread::get_id();
+  options.stacks = [&] {
+    EXPECT_NE(std::this_thread::get_id(), caller);
+    return "stacks " + std::to_string(++asked);
+  };
+  Watch watch(std::move(options), create_recording(directory_));
+  ASSERT_TRUE(watch.wait(run_cell(watch, "x"), kLongNs));  // its sampler listens by now
+  for (int time = 1; time <= 2; ++time) {
+    ASSERT_EQ(::kill(static_cast<pid_t>(watch.state().sampler_pid.value()), SIGUSR1), 0);
+    const std::string answer = "stacks " + std::to_string(time);
+    EXPECT_TRUE(await([&] {
+      const auto stacks = recording_of(watch).stacks();
+      return stacks && stacks->text == answer && stacks->time_ns > 0;
+    }));
+  }
+  EXPECT_THAT(recording_of(watch).cells(), SizeIs(1));
+  EXPECT_EQ(watch.state().restarts, 0);
+}
+
+TEST_F(WatchTest, LetsNoCellWaitForStacks) {
+  std::atomic<bool> reads = false;
+  std::atomic<bool> go_on = false;
+  WatchOptions options{JUMPER_PROGRAM, "a test", 50, true, true};
+  options.stacks = [&] {
+    reads = true;
+    EXPECT_TRUE(await([&] { return go_on.load(); }));
+    return std::string(1 << 20, 'x');
+  };
+  Watch watch(std::move(options), create_recording(directory_));
+  ASSERT_TRUE(watch.wait(run_cell(watch, "x"), kLongNs));
+  ASSERT_EQ(::kill(static_cast<pid_t>(watch.state().sampler_pid.value()), SIGUSR1), 0);
+  ASSERT_TRUE(await([&] { return reads.load(); }));
+  EXPECT_EQ(run_cell(watch, "while they are read"), 2);
+  EXPECT_TRUE(await([&] { return recording_of(watch).cells().size() == 2; }));
+  go_on = true;
+  EXPECT_TRUE(await([&] { return recording_of(watch).stacks().has_value(); }));
+  EXPECT_EQ(recording_of(watch).stacks()->text.size(), kMostStackTextBytes);
+}
+
+TEST_F(WatchTest, SaysThatItHasNoStacks) {
+  Watch watch = make();
+  ASSERT_TRUE(watch.wait(run_cell(watch, "x"), kLongNs));
+  ASSERT_EQ(::kill(static_cast<pid_t>(watch.state().sampler_pid.value()), SIGUSR1), 0);
+  EXPECT_TRUE(await([&] { return recording_of(watch).stacks().has_value(); }));
+  EXPECT_EQ(recording_of(watch).stacks()->text, "this process runs no Python of ours");
 }
 
 // Fault: C4
