@@ -89,7 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     tools::LoopOptions options;
     options.process_level = options.node_level = false;
     options.socket_fd = theirs.fd();
-    options.recording_fd = recording.fd();
+    options.recording_fd = recording.duplicate().release();  // the loop closes it
     if (tools::run_sample_loop(options) != 0) __builtin_trap();
     const auto read = store::Recording::open("/proc/self/fd/" + std::to_string(recording.fd()));
     if (!read.damages().empty()) __builtin_trap();
