@@ -6,6 +6,7 @@ acts at once; a bad value there is told once, and the next layer counts.
 """
 
 import math
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -19,6 +20,7 @@ PREFIXES = ("JUMPER_", "SCOREP_JUPYTER_", "scorep_jupyter_")  # the last two: th
 RATES_HZ = (0.1, 1000.0)
 LEVELS = ("process", "user", "job", "node", "all")
 SUMMARIES = ("auto", "always", "never")
+SHOWN_MOST = 100  # characters of a refused value
 
 
 def _rate(value: object) -> float:
@@ -61,9 +63,24 @@ def _amount(value: object) -> int:
 def _directory(value: object) -> str | None:
     if value is None:
         return None
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or not value or "\0" in value:
         raise ValueError
-    return str(Path(value).expanduser().absolute())
+    try:
+        path = str(Path(value).expanduser().absolute())
+    except (OSError, RuntimeError):  # the working folder is gone; there is no such user
+        raise ValueError from None
+    os.fsencode(path)  # a ValueError, too, for what no file can be called
+    return path
+
+
+def _shown(value: object) -> str:
+    """As one line of a warning, whatever it is."""
+    try:
+        text = str(value)
+    except Exception:  # noqa: BLE001  (its own code, or an int of too many digits)
+        return f"({type(value).__name__})"
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\n", "\\n")
+    return text if len(text) <= SHOWN_MOST else text[: SHOWN_MOST - 1] + "…"
 
 
 class Variable(NamedTuple):
@@ -87,8 +104,9 @@ class Setting(NamedTuple):
         """Raises ValueError with the whole sentence."""
         try:
             return self.parse(value)
-        except ValueError:
-            raise ValueError(f"{self.name}={value} is refused: it must be {self.allowed}") from None
+        except Exception:  # noqa: BLE001  (a configuration file holds whatever it likes)
+            sentence = f"{self.name}={_shown(value)} is refused: it must be {self.allowed}"
+            raise ValueError(sentence) from None
 
 
 def _settings() -> tuple[Setting, ...]:
@@ -245,9 +263,8 @@ class Settings:
                 try:
                     found.append((variable.parse(text), prefix + variable.name))
                 except ValueError:
-                    self._say_once(
-                        f"{prefix}{variable.name}={text} is ignored: it must be {variable.allowed}"
-                    )
+                    shown = f"{prefix}{variable.name}={_shown(text)}"
+                    self._say_once(f"{shown} is ignored: it must be {variable.allowed}")
         for _, other in found[1:]:
             if setting.name == "rate" and other.endswith("REPORT_FREQUENCY"):
                 self._say_once(f"{found[0][1]} and {other} are both set: {found[0][1]} counts")

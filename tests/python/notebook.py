@@ -101,13 +101,13 @@ class Run:
 
 
 class Notebook:
-    """One kernel. `run` is a cell; `send` and `take` are its halves."""
+    """One kernel. `run` is a cell; `send` and `take` are its halves; more is the manager's."""
 
-    def __init__(self, folder: Path, name="jumper", env=None, cwd=None, options=()):
+    def __init__(self, folder: Path, name="jumper", env=None, cwd=None, options=(), **manager):
         self.context = zmq.Context()
         specs = KernelSpecManager(kernel_dirs=[str(folder)], ensure_native_kernel=False)
         self.manager = KernelManager(
-            kernel_name=name, kernel_spec_manager=specs, context=self.context
+            kernel_name=name, kernel_spec_manager=specs, context=self.context, **manager
         )
         environment = {**os.environ, "IPYTHONDIR": str(folder / "ipython"), **(env or {})}
         self.manager.start_kernel(
