@@ -30,6 +30,16 @@ std::size_t utf8_length(std::string_view text) noexcept {
   return overlong || surrogate || beyond ? 0 : length;
 }
 
+// Marks that turn the direction of writing around, line separators, and a byte order mark: U+200E,
+// 200F, 2028-202E, 2066-2069, FEFF.
+bool turns_text(std::string_view sequence) noexcept {
+  if (sequence == "\xEF\xBB\xBF") return true;
+  if (sequence.size() != 3 || !sequence.starts_with("\xE2")) return false;
+  const auto last = static_cast<unsigned char>(sequence[2]);
+  return sequence[1] == '\x80' ? last == 0x8E || last == 0x8F || (last >= 0xA8 && last <= 0xAE)
+                               : sequence[1] == '\x81' && last >= 0xA6 && last <= 0xA9;
+}
+
 std::string quoted(std::string_view text) { return '"' + escaped(text, kMostTextBytes) + '"'; }
 
 std::string value_text(Value value) {
@@ -172,7 +182,8 @@ std::string escaped(std::string_view text, std::size_t most_bytes) {
       out += front;
     } else if (length == 0 || static_cast<unsigned char>(front) < 0x20 || front == 0x7F ||
                (length == 2 && static_cast<unsigned char>(front) == 0xC2 &&
-                static_cast<unsigned char>(text[1]) < 0xA0)) {
+                static_cast<unsigned char>(text[1]) < 0xA0) ||
+               turns_text(text.substr(0, length))) {
       out += fmt::format("\\x{:02x}", static_cast<unsigned char>(front));
       length = 1;
     } else {

@@ -106,7 +106,8 @@ class Recording {
   // neither its root process (pid + start time) nor a sample of the last 5 s says otherwise.
   [[nodiscard]] bool is_live() const;
 
-  // The wall-clock time (ns since 1970) of a recorded time, by the newest offset before it.
+  // The wall-clock time (ns since 1970) of a recorded time, by the largest offset before it: when
+  // the clock is set back, labels stay in order.
   [[nodiscard]] std::int64_t wall_ns(std::int64_t time_ns) const noexcept;
 
   Recording(Recording&&) noexcept;

@@ -161,6 +161,8 @@ TEST(Text, EscapesWhatIsNoPrintableUtf8) {
             "größe 😀\\n\\t\\\"\\\\\\x1b[31m");
   EXPECT_EQ(escaped("\xED\xA0\x80 \xFF \xC0\x80 \xC2\x85", 100),
             "\\xed\\xa0\\x80 \\xff \\xc0\\x80 \\xc2\\x85");
+  EXPECT_EQ(escaped("a\u202Eb\u2066\u200F\uFEFF", 100),
+            "a\\xe2\\x80\\xaeb\\xe2\\x81\\xa6\\xe2\\x80\\x8f\\xef\\xbb\\xbf");
   EXPECT_EQ(escaped("12345", 3), "123… (5 bytes)");
 }
 
