@@ -93,7 +93,7 @@ def check_writing(faults: list[Fault]) -> bool:
     """True when something has failed in each."""
     for fault, kernel, err in run(faults):
         for_ever = fault.when.endswith("+")
-        # What couldn't be cut off behind sealed rows repeats them: `dump` shows it, readers skip it.
+        # What couldn't be cut off behind sealed rows repeats them: only `dump` shows that.
         uncut = fault.call == "ftruncate"
         recording = Recording(kernel.path, whole=not for_ever and not uncut)
         if not uncut:
