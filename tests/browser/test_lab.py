@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 JSON_TYPE = "application/vnd.jumper+json"
 BUSY = """\
@@ -132,6 +133,53 @@ def test_markup_in_code_stays_text(lab, new_page, open_notebook, write_notebook,
     assert page.evaluate("window.stolen") is None
     assert page.dialogs == []
     picture(page, "lab-payload")
+
+
+NAMED = """\
+import ctypes, os, time
+for name in (b"<script>x=1", b"<img src=x>", b'" onclick="x'):
+    if os.fork() == 0:
+        ctypes.CDLL(None).prctl(15, name, 0, 0, 0)
+        end = time.process_time() + 0.5
+        while time.process_time() < end:
+            pass
+        os._exit(0)
+for _ in range(3):
+    os.wait()"""
+
+
+def test_names_that_are_markup_run_nothing_in_a_trusted_notebook(
+    lab, new_page, open_notebook, write_notebook
+):
+    """Of the notebook, of processes, in code and in a magic's words; run, saved, opened again."""
+    from payloads import PAYLOADS
+
+    name = "<img src=x onerror=window.stolen=1>.ipynb"
+    sources = [NAMED, *(f"# {one}" for one in PAYLOADS if one.isprintable())]
+    asks = ["%jumper history", "%jumper report 1", "%jumper status", "%jumper code 2"]
+    write_notebook(name, [*sources, *asks])
+    server = lab()
+    page = new_page()
+    notebook = open_notebook(page, server, quote(name))
+    notebook.wait_idle()
+    count = len(sources) + len(asks)
+    page.keyboard.press("Escape")
+    for number in (0, *range(1, count)):
+        notebook.run(number)
+    assert "<script>x=1" in notebook.output(0).inner_text()
+    notebook.save()
+    for _ in range(2):
+        assert not notebook.is_untrusted()
+        for number in range(count):
+            outputs = notebook.output(number)
+            assert outputs.locator("script, img, svg, iframe, style, a, #stolen").count() == 0
+        for handler in ("onmouseover", "onclick", "onerror", "onload"):
+            assert page.locator(f".jp-OutputArea-output [{handler}]").count() == 0
+        assert page.evaluate("window.stolen") is None
+        assert page.dialogs == []
+        page = new_page()
+        notebook = open_notebook(page, server, quote(name))
+        notebook.wait_idle()
 
 
 def test_an_exported_page_shows_the_summaries_offline(

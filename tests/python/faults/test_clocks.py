@@ -15,15 +15,15 @@ pytestmark = pytest.mark.slow  # the same core, whichever CPython
 
 HOURS = [0, -3, 5, 0]
 LABELS = [0, 0, 5, 5]  # set back, the clock leaves them in order
-SHIM = Path(__file__).with_name("wall_clock.c")
+SHIM = Path(__file__).with_name("wall_clock.cpp")
 
 
 @pytest.fixture(scope="module")
 def shim(tmp_path_factory) -> Path:
     """Reaches the kernel and the sampler: both ask the C library for the time."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
+    compiler = shutil.which("c++") or shutil.which("g++")
     if compiler is None:
-        pytest.skip("no C compiler for the clock that is set")
+        pytest.skip("no compiler for the clock that is set")
     library = tmp_path_factory.mktemp("shim") / "wall_clock.so"
     subprocess.run([compiler, "-shared", "-fPIC", "-o", library, SHIM], check=True)
     return library

@@ -122,7 +122,7 @@ while True:
             lambda: os.unlink(name), lambda: os.rmdir(name), lambda: os.rename(name, 'moved'),
             lambda: os.link(name, f'link{turn}'), lambda: kinds[turn % len(kinds)](name),
             lambda: os.symlink(victim, name + '/x'), lambda: os.chmod(name, 0o777),
-            lambda: os.open(name, os.O_RDONLY | os.O_NONBLOCK) and os.listdir(name),
+            lambda: os.close(os.open(name, os.O_RDONLY | os.O_NONBLOCK)),
         ):
             try: move()
             except OSError: pass
