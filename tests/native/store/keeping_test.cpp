@@ -143,6 +143,7 @@ TEST_F(KeepingTest, NeverTouchesItsOwn) {
   EXPECT_TRUE(there(name(1)));
 }
 
+// Fault: X2
 TEST_F(KeepingTest, NeverTouchesWhatIsNoRecordingOfOurs) {
   make("precious.jumper", recording(true), 99);
   make(name(1), "no recording", 99);
@@ -158,6 +159,7 @@ TEST_F(KeepingTest, NeverTouchesWhatIsNoRecordingOfOurs) {
   EXPECT_EQ(*base::read_small_file(path_ / "other"), recording(true));
 }
 
+// Fault: X2
 TEST_F(KeepingTest, DeletesNothingWhereOthersMayLook) {
   make(name(1), recording(true), 99);
   for (const mode_t mode : {0755, 0750, 0777, 0701}) {

@@ -62,6 +62,7 @@ class UpkeepTest : public ::testing::Test {
   std::vector<int> descriptors_;
 };
 
+// Fault: S7
 TEST_F(UpkeepTest, CopiesWhatWasDeletedAndTheRowsThatAreStillOpen) {
   Upkeep upkeep(options_, tell());
   record::LogWriter writer(upkeep.fd(), 0, 0);
@@ -106,6 +107,7 @@ TEST_F(UpkeepTest, ThinsWhatHasBecomeTooLong) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);
 }
 
+// Fault: S7
 TEST_F(UpkeepTest, RenamesOverNobodysFile) {
   options_.most_bytes = 4000;
   Upkeep upkeep(options_, tell());

@@ -37,6 +37,7 @@ def check_whole(kernel: Kernel, path: Path, cells: int) -> Recording:
     return recording
 
 
+@pytest.mark.fault("S7")
 def test_deleted(kernel):
     """It goes on under the same name, and nothing of it is lost."""
     path = Path(kernel.path)
@@ -61,6 +62,7 @@ def test_deleted(kernel):
     assert files_in(path.parent) == [path.name]
 
 
+@pytest.mark.fault("S7")
 def test_the_summary_goes_on_where_the_recording_does(kernel):
     """A cell that began in the file that is gone."""
     path = Path(kernel.path)
@@ -76,6 +78,7 @@ def test_the_summary_goes_on_where_the_recording_does(kernel):
     check_whole(kernel, path, 2)
 
 
+@pytest.mark.fault("S7")
 def test_replaced_by_a_foreign_file(kernel):
     """The foreign file stays as it is; ours gets a name beside it."""
     path = Path(kernel.path)
@@ -89,6 +92,7 @@ def test_replaced_by_a_foreign_file(kernel):
     assert path.read_text() == "not yours"
 
 
+@pytest.mark.fault("S7")
 def test_its_folder_is_gone(kernel):
     path = Path(kernel.path)
     path.unlink()
@@ -98,6 +102,7 @@ def test_its_folder_is_gone(kernel):
     check_whole(kernel, path, 1)
 
 
+@pytest.mark.fault("S7")
 def test_renamed(kernel):
     """It is the same file: it goes on in it, and the kernel knows the name."""
     path = Path(kernel.path)
@@ -112,6 +117,7 @@ def test_renamed(kernel):
     assert files_in(path.parent) == ["mine.jumper"]
 
 
+@pytest.mark.fault("S7")
 def test_deleted_and_closed_at_once(kernel):
     """Too soon for the look of each second."""
     path = Path(kernel.path)
@@ -122,6 +128,7 @@ def test_deleted_and_closed_at_once(kernel):
     assert len(recording.cells) == 1
 
 
+@pytest.mark.fault("S7")
 def test_no_other_file_can_be_made(kernel, as_root):
     """It goes on where it is, without a name; when there is a place again it gets one."""
     path = Path(kernel.path)
@@ -139,6 +146,7 @@ def test_no_other_file_can_be_made(kernel, as_root):
     check_whole(kernel, path, 2)
 
 
+@pytest.mark.fault("S7")
 def test_the_sampler_dies_while_it_has_no_name(kernel, as_root):
     path = Path(kernel.path)
     path.unlink()
@@ -155,6 +163,7 @@ def test_the_sampler_dies_while_it_has_no_name(kernel, as_root):
     assert len(recording.cells) == 2
 
 
+@pytest.mark.fault("S7")
 def test_deleted_and_replaced_in_a_loop(kernel):
     path = Path(kernel.path)
     for number in range(4):
@@ -371,6 +380,7 @@ def test_a_project_s_folder_is_not_cleaned(tmp_path, finished, start_kernel):
     assert Path(kernel.path).exists()
 
 
+@pytest.mark.fault("X2")
 def test_links_and_pipes_are_left_alone(as_root, folder, finished, tmp_path, start_kernel):
     """X2: planted by another user, or by a mistake of ours."""
     victim = made(tmp_path, "victim", days=400, content=finished)
@@ -389,6 +399,7 @@ def test_links_and_pipes_are_left_alone(as_root, folder, finished, tmp_path, sta
     assert victim.read_bytes() == finished
 
 
+@pytest.mark.fault("X2")
 def test_what_a_folder_of_another_holds_is_left_alone(as_root, tmp_path, finished):
     """The program as a user who isn't root, in a folder that isn't its own."""
     tmp_path.chmod(0o755)
@@ -466,10 +477,12 @@ def restarts(folder: Path, times: int) -> None:
     assert set(files_in(folder)) == names
 
 
+@pytest.mark.fault("P13")
 def test_many_kernels_and_restarts_in_one_folder(folder):
     restarts(folder, 10)
 
 
+@pytest.mark.fault("P13")
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_fifty_restarts_beside_eight_kernels(folder):

@@ -77,16 +77,19 @@ def hangs(fs: HangingFs, kernel: Kernel, seconds: float) -> None:
     assert err.count("\n") == 1
 
 
+@pytest.mark.fault("S8")
 def test_it_hangs_for_a_moment(hanging_fs, kernel):
     hangs(hanging_fs, kernel, 2)
 
 
+@pytest.mark.fault("S8")
 @pytest.mark.long
 @pytest.mark.timeout(200)
 def test_it_hangs_for_half_a_minute(hanging_fs, kernel):
     hangs(hanging_fs, kernel, 30)
 
 
+@pytest.mark.fault("S8")
 def test_it_hangs_when_the_session_is_closed(hanging_fs, kernel):
     hanging_fs.hang()
     kernel.do("cell('pass'); time.sleep(0.3)")
@@ -98,6 +101,7 @@ def test_it_hangs_when_the_session_is_closed(hanging_fs, kernel):
     kernel.await_no_sampler()
 
 
+@pytest.mark.fault("S8")
 @pytest.mark.parametrize("code", [errno.EIO, errno.ESTALE])
 def test_its_writes_fail(hanging_fs, kernel, code):
     hanging_fs.fail_writes(code)
@@ -109,6 +113,7 @@ def test_its_writes_fail(hanging_fs, kernel, code):
     assert os.strerror(code) in err
 
 
+@pytest.mark.fault("S8")
 def test_deleted_on_it(hanging_fs, kernel):
     Path(kernel.path).unlink()
     await_that(lambda: kernel.status()["gaps"])
