@@ -113,7 +113,7 @@ void MemoryGuard::begin_cell(double percent, std::span<char> buffer) noexcept {
   try {
     if (cgroups_.look(buffer) || cgroups_.moves() != moves_) open_groups();
   } catch (const std::exception&) {
-    // No memory for the new groups: the old ones are watched.
+    moves_ = cgroups_.moves() - 1;  // no memory for the new groups: at the next cell again
   }
   read_limits(percent, true, buffer);
   limits_ns_ = next_ns_ = base::monotonic_ns();

@@ -34,7 +34,7 @@ std::size_t utf8_length(std::string_view text) noexcept {
 // 200F, 2028-202E, 2066-2069, FEFF.
 bool turns_text(std::string_view sequence) noexcept {
   if (sequence == "\xEF\xBB\xBF") return true;
-  if (sequence.size() != 3 || !sequence.starts_with("\xE2")) return false;
+  if (sequence.size() != 3 || sequence.front() != '\xE2') return false;
   const auto last = static_cast<unsigned char>(sequence[2]);
   return sequence[1] == '\x80' ? last == 0x8E || last == 0x8F || (last >= 0xA8 && last <= 0xAE)
                                : sequence[1] == '\x81' && last >= 0xA6 && last <= 0xA9;
