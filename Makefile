@@ -42,7 +42,7 @@ test-python-%: $(OTHERS)/%/stamps/jumper $(OTHERS)/%/stamps/test
 test-browser: $(V)/stamps/jumper $(V)/stamps/test $(V)/stamps/browser $(SYSTEM)-browser  ## JupyterLab in Chromium
 	$(call pytest,$(V),tests/browser)
 
-test-long: $(SYSTEM) $(V)/stamps/jumper $(V)/stamps/test  ## the tests that take minutes
+test-long: $(SYSTEM) $(SYSTEM)-long $(V)/stamps/jumper $(V)/stamps/test  ## the tests that take minutes
 	$(call build,dev)
 	$(call ctest,dev,-L long)
 	$(call pytest,$(V),tests/python -m long,|| [ $$? = 5 ])

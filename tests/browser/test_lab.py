@@ -140,7 +140,7 @@ import ctypes, os, time
 for name in (b"<script>x=1", b"<img src=x>", b'" onclick="x'):
     if os.fork() == 0:
         ctypes.CDLL(None).prctl(15, name, 0, 0, 0)
-        end = time.process_time() + 0.5
+        end = time.process_time() + 1.2
         while time.process_time() < end:
             pass
         os._exit(0)
@@ -164,7 +164,7 @@ def test_names_that_are_markup_run_nothing_in_a_trusted_notebook(
     notebook.wait_idle()
     count = len(sources) + len(asks)
     page.keyboard.press("Escape")
-    for number in (0, *range(1, count)):
+    for number in range(count):
         notebook.run(number)
     assert "<script>x=1" in notebook.output(0).inner_text()
     notebook.save()
