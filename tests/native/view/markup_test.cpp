@@ -137,7 +137,9 @@ TEST(Markup, InAnyNameOrReasonIsTextInASummary) {
 TEST(Markup, InCodeIsTextInTheHistory) {
   for (const std::string payload : kPayloads) {
     SCOPED_TRACE(payload);
-    const std::vector<HistoryRow> rows(2, {summary_of(payload), payload + "\n" + payload});
+    std::string source = payload;
+    source.append(1, '\n').append(payload);
+    const std::vector<HistoryRow> rows(2, {summary_of(payload), source});
     check(history_html(rows));
     EXPECT_EQ(history_text(rows).find_first_of("\x1b\x07"), std::string::npos);
     EXPECT_EQ(Page(html_escaped(payload)).tags.size(), 0U);
