@@ -3,6 +3,7 @@
 import contextlib
 import re
 import shutil
+import subprocess
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -24,12 +25,12 @@ WRITING = [
     ("pwrite64", "EDQUOT"),
     ("pwrite64", "EINTR"),
     ("ftruncate", "EIO"),
+    ("pwrite64,memfd_create", "ENOMEM"),  # and nothing to go on in
 ]
 STARTING = [
     ("openat", "EMFILE"),
     ("openat", "EIO"),
     ("mmap", "ENOMEM"),
-    ("memfd_create", "ENOMEM"),
     ("clone3,clone", "EAGAIN"),
 ]
 
@@ -141,13 +142,21 @@ def test_a_call_at_the_sampler_s_start_fails(tmp_path, kind):
     check_starting(each(tmp_path, [kind], ["2", "20", "40+"]))
 
 
+def calls_of_the_loader(call: str) -> int:
+    """Before the first line of ours; that it crashes without memory is the C library's doing."""
+    command = ["strace", "-f", "-e", f"trace={call}", program(), "--version"]
+    traced = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    return sum(line.startswith(f"{call}(") for line in traced.splitlines())
+
+
 def step(check, kind: tuple[str, str], tmp_path: Path, begin: float) -> None:
     """Each one, until one more wouldn't be reached any more."""
-    for first in range(1, 400, 2):
+    skipped = calls_of_the_loader("mmap") if kind[0] == "mmap" else 0
+    for first in range(skipped + 1, 400, 2):
         whens = [f"{first + n}{plus}" for n in range(2) for plus in ("", "+")]
         if not check(each(tmp_path, [kind], whens)):
             break
-    assert first > 1, "nothing has failed"
+    assert first > skipped + 1, "nothing has failed"
     assert time.monotonic() - begin < 1400
 
 
