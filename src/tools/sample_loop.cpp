@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <deque>
 #include <optional>
 #include <variant>
 
@@ -23,8 +22,9 @@
 #include "tools/death.hpp"
 #include "tools/disk.hpp"
 #include "tools/guard.hpp"
-#include "tools/row_queue.hpp"
+#include "tools/outbox.hpp"
 #include "tools/schedule.hpp"
+#include "tools/stack_requests.hpp"
 #include "tools/suspension.hpp"
 #include "tools/version.hpp"
 
@@ -36,32 +36,17 @@ constexpr std::int64_t kLookForRootNs = kSecondNs / 2;
 constexpr std::int64_t kMostNsUntilDeath = kSecondNs / 2;
 constexpr int kMsBetweenLooks = 10;
 constexpr std::int64_t kLeastHoleNs = kSecondNs / 2;  // shorter ones are late ticks, no gaps
-constexpr std::size_t kQueueBytes = 512U << 10;       // memory for rows on their way to the disk
 constexpr std::size_t kMostMarksAtOnce = 64;
 constexpr unsigned kMostSecondsToFinish = 2;
 // A kernel that shows a summary waits for 50 ms, then reads the file: it must know by then.
 constexpr std::int64_t kStalledNs = 25'000'000;
 constexpr std::int64_t kLookAtDiskNs = 10'000'000;
-constexpr std::size_t kMostWaitingBytes = 2U << 20;  // of rows beyond the queue
 constexpr std::int64_t kLeastConsumersNs = kSecondNs / 4;
 
-constexpr std::int64_t kLeastNsBetweenStacks = kSecondNs / 4;
-constexpr std::int64_t kMostNsForStacks = 5 * kSecondNs;
-
 volatile std::sig_atomic_t terminated = 0;
-volatile std::sig_atomic_t stacks_asked = 0;
 
-// SIGUSR1 asks for the kernel's stacks (docs/formats.md). It is blocked, here and in the threads
-// that we start, but for the wait in which it may come: so none is missed before a wait, and a
-// flood of them interrupts nothing.
 void take_signals() {
   struct sigaction action{};
-  action.sa_handler = [](int) { stacks_asked = 1; };
-  sigset_t blocked;
-  sigemptyset(&blocked);
-  sigaddset(&blocked, SIGUSR1);
-  ::pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
-  ::sigaction(SIGUSR1, &action, nullptr);
   action.sa_handler = [](int) { terminated = 1; };
   ::sigaction(SIGTERM, &action, nullptr);
   action.sa_handler = SIG_IGN;
@@ -79,10 +64,6 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-std::size_t queue_slots(std::size_t columns) {
-  return std::clamp<std::size_t>(kQueueBytes / ((columns + 16) * sizeof(record::Value)), 32, 1024);
-}
-
 probe::SamplerOptions sampler_options(const LoopOptions& options) {
   probe::SamplerOptions result;
   result.root_pid = options.root_pid;
@@ -92,27 +73,17 @@ probe::SamplerOptions sampler_options(const LoopOptions& options) {
   return result;
 }
 
-// What the queue has no room for while the disk is behind.
-struct Waiting {
-  std::variant<record::Record, record::Sample> what;
-  std::optional<record::Ack> ack;
-};
-
 class Loop {
  public:
   explicit Loop(const LoopOptions& options)
       : options_(options),
         sampler_(sampler_options(options)),
         resume_(resume_point(recording_end_fd())),
-        queue_(queue_slots(sampler_.most_columns()), sampler_.most_columns()),
-        disk_(disk_options(), queue_),
+        outbox_(sampler_.most_columns()),
+        disk_(disk_options(), outbox_.queue()),
         schedule_(options.rate_hz, base::monotonic_ns()),
         guard_(options.root_pid),
-        wished_hz_(schedule_.rate_hz()) {
-    ::pthread_sigmask(SIG_BLOCK, nullptr, &busy_mask_);
-    listening_mask_ = busy_mask_;
-    sigdelset(&listening_mask_, SIGUSR1);
-  }
+        wished_hz_(schedule_.rate_hz()) {}
 
   int run() {
     write_beginning();
@@ -135,8 +106,8 @@ class Loop {
       }
       look_at_memory(now_ns);
       if (schedule_.is_due(now_ns)) tick(base::monotonic_ns());
-      if (stacks_asked != 0) ask_stacks(now_ns);
-      push_waiting();
+      stack_requests_.send(options_.socket_fd, now_ns);
+      outbox_.push_waiting();
       look_at_disk();
     }
   }
@@ -211,18 +182,17 @@ class Loop {
     std::int64_t wait_ns = std::max<std::int64_t>(next_ns - now_ns, 0);
     if (options_.root_pidfd < 0) wait_ns = std::min(wait_ns, kLookForRootNs);
     // Somebody may wait for these marks: a look at the disk before the next tick.
-    marks_unwritten_ = marks_unwritten_ && queue_.has_unwritten();
+    marks_unwritten_ = marks_unwritten_ && outbox_.has_unwritten();
     if (!stalled_ && (marks_unwritten_ || disk_.busy_since_ns() != 0)) {
       wait_ns = std::min(wait_ns, kLookAtDiskNs);
     }
-    if (stacks_asked != 0) {
-      wait_ns = std::clamp<std::int64_t>(next_stacks_ns_ - now_ns, 0, wait_ns);
+    if (stack_requests_.has_request()) {
+      wait_ns = std::clamp<std::int64_t>(stack_requests_.next_ns() - now_ns, 0, wait_ns);
     }
     const timespec timeout{static_cast<time_t>(wait_ns / kSecondNs),
                            static_cast<long>(wait_ns % kSecondNs)};
-    const bool listens = stacks_asked == 0;
     const int ready =
-        ::ppoll(entries.data(), entries.size(), &timeout, listens ? &listening_mask_ : &busy_mask_);
+        ::ppoll(entries.data(), entries.size(), &timeout, stack_requests_.mask_to_wait_with());
     if (ready <= 0) return false;
     root_ended_ = entries[1].revents != 0;
     return entries[0].revents != 0 && !take_marks();
@@ -262,20 +232,6 @@ class Loop {
     return open || close_asked_;
   }
 
-  // The kernel reads them within a second and answers with one Stacks, which is then kept.
-  void ask_stacks(std::int64_t now_ns) {
-    if (now_ns < next_stacks_ns_) return;
-    stacks_asked = 0;
-    // The answer under way is this one's too, unless the kernel is stopped or lost the question.
-    if (awaits_stacks_ && now_ns < next_stacks_ns_ + kMostNsForStacks) return;
-    next_stacks_ns_ = now_ns + kLeastNsBetweenStacks;
-    std::string bytes;
-    record::encode_message(record::AskStacks{}, bytes);
-    if (base::send_message(options_.socket_fd, bytes) == base::SendResult::kSent) {
-      awaits_stacks_ = true;
-    }
-  }
-
   // Who used what since the edge before; not where that was a moment ago, or one process is all.
   void push_consumers() {
     record::Consumers consumers = sampler_.take_consumers(last_sample_ns_);
@@ -309,9 +265,7 @@ class Loop {
       budget_.forget_rate();
       set_rate();
     } else if (auto* stacks = std::get_if<record::Stacks>(&mark)) {
-      if (!std::exchange(awaits_stacks_, false)) return;
-      next_stacks_ns_ = base::monotonic_ns() + kLeastNsBetweenStacks;
-      push(std::move(*stacks));
+      if (stack_requests_.take_answer(base::monotonic_ns())) push(std::move(*stacks));
     }
   }
 
@@ -319,8 +273,8 @@ class Loop {
     auto near = guard_.look(now_ns);
     if (!near) return;
     memory_was_short_ = true;
-    take_sample(record::kEdgeSample,
-                base::monotonic_ns());  // who uses it now may be gone once the cell is stopped
+    // Who uses it now may be gone once the cell is stopped.
+    take_sample(record::kEdgeSample, base::monotonic_ns());
     std::string message;
     record::encode_message(*near, message);
     base::send_message(options_.socket_fd, message);
@@ -370,31 +324,10 @@ class Loop {
       device.time_ns = now_ns;
       push(std::move(device));
     }
-    QueueItem* slot = waiting_.empty() ? queue_.free_slot() : nullptr;
-    if (slot == nullptr) {
-      keep_waiting(flags, now_ns);
-      return;
-    }
-    slot->record.reset();
-    slot->sample.flags = flags;
-    slot->sample.values.resize(sampler_.columns().size());  // never more than it was made with
-    sampler_.tick(slot->sample, now_ns);
-    queue_.push();
-  }
-
-  // The disk is that far behind: rows wait as the records do, but take no more than so much memory.
-  void keep_waiting(std::uint8_t flags, std::int64_t now_ns) noexcept {
-    const std::size_t bytes = sampler_.columns().size() * sizeof(record::Value);
-    if (waiting_bytes_ + bytes > kMostWaitingBytes || dropped_since_ns_ != 0) {
-      if (dropped_since_ns_ == 0) dropped_since_ns_ = now_ns;
-      return;
-    }
-    record::Sample sample;
-    sample.flags = flags;
-    sample.values.resize(sampler_.columns().size());
-    sampler_.tick(sample, now_ns);
-    waiting_bytes_ += bytes;
-    waiting_.push_back({std::move(sample), {}});
+    outbox_.push_row(sampler_.columns().size(), now_ns, [&](record::Sample& sample) {
+      sample.flags = flags;
+      sampler_.tick(sample, now_ns);
+    });
   }
 
   void look_at_disk() {
@@ -414,38 +347,8 @@ class Loop {
     push(record::Gap{last_sample_ns_, now_ns, record::GapReason::kSamplerStopped, {}});
   }
 
-  // Records keep their order with the rows and are never dropped: they wait when the disk is
-  // behind (the kernel bounds how many it has unacknowledged).
   void push(record::Record record, std::optional<record::Ack> ack = {}) {
-    waiting_.push_back({std::move(record), ack});
-    push_waiting();
-  }
-
-  void push_waiting() {
-    while (!waiting_.empty()) {
-      QueueItem* slot = queue_.free_slot();
-      if (slot == nullptr) return;
-      if (dropped_since_ns_ != 0 && waiting_bytes_ == 0) {
-        slot->record = record::Gap{std::exchange(dropped_since_ns_, 0),
-                                   base::monotonic_ns(),
-                                   record::GapReason::kDropped,
-                                   {}};
-        slot->ack.reset();
-        queue_.push();
-        continue;
-      }
-      Waiting& first = waiting_.front();
-      if (auto* row = std::get_if<record::Sample>(&first.what)) {
-        waiting_bytes_ -= row->values.size() * sizeof(record::Value);
-        slot->record.reset();
-        slot->sample = *row;
-      } else {
-        slot->record = std::get<record::Record>(std::move(first.what));
-      }
-      slot->ack = first.ack;
-      waiting_.pop_front();
-      queue_.push();
-    }
+    outbox_.push(std::move(record), ack);
   }
 
   bool root_has_ended(std::int64_t now_ns) {
@@ -481,49 +384,34 @@ class Loop {
 
   int finish(std::optional<record::End> end) {
     ::alarm(kMostSecondsToFinish);  // SIGALRM ends us: a disk that hangs keeps no process
-    for (;;) {
-      push_waiting();
-      QueueItem* slot = waiting_.empty() ? queue_.free_slot() : nullptr;
-      if (slot != nullptr) {
-        slot->record.reset();
-        if (end) slot->record = *end;
-        slot->ack.reset();
-        slot->last = true;
-        queue_.push();
-        return 0;  // ~Disk waits until it is written
-      }
+    while (!outbox_.push_last(end)) {
       constexpr timespec kShortly{0, 5'000'000};
       ::nanosleep(&kShortly, nullptr);
     }
+    return 0;  // ~Disk waits until it is written
   }
 
   LoopOptions options_;
+  StackRequests stack_requests_;  // first: the threads that follow have its signal blocked
   probe::Sampler sampler_;
   ResumePoint resume_;
-  RowQueue queue_;
+  Outbox outbox_;
   Disk disk_;
   Schedule schedule_;
   Guard guard_;
   double wished_hz_;
   Budget budget_;
   Suspension suspension_;
-  std::deque<Waiting> waiting_;
-  std::size_t waiting_bytes_ = 0;  // of the rows in there
-  bool marks_unwritten_ = false;   // of cells, as far as known
-  bool stalled_ = false;           // the kernel was told that the file system doesn't answer
+  bool marks_unwritten_ = false;  // of cells, as far as known
+  bool stalled_ = false;          // the kernel was told that the file system doesn't answer
   std::vector<record::Message> marks_;
   std::vector<char> buffer_ = std::vector<char>(record::kMostMessageBytes);
   std::size_t missing_pushed_ = 0;
   std::int64_t last_sample_ns_ = 0;
-  std::int64_t dropped_since_ns_ = 0;
   std::int64_t wall_offset_ns_ = 0;
   std::int64_t wall_looked_ns_ = 0;
   std::int64_t root_looked_ns_ = 0;
   std::int64_t root_start_ticks_ = 0;
-  sigset_t busy_mask_{};       // none of the requests interrupts
-  sigset_t listening_mask_{};  // while we wait
-  std::int64_t next_stacks_ns_ = 0;
-  bool awaits_stacks_ = false;
   bool root_ended_ = false;
   bool close_asked_ = false;
   bool memory_was_short_ = false;  // in the running cell: who has used it is to be told

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "base/error.hpp"
 #include "base/memory.hpp"
 #include "base/socket.hpp"
+#include "watch/ours.hpp"
 #include "watch/stack_text.hpp"
 
 namespace watch {
@@ -30,11 +30,6 @@ constexpr std::size_t kMostStartsAnHour = 6;  // the first one and five more
 constexpr std::chrono::milliseconds kMostTimeToClose{2000};
 constexpr std::size_t kMostReasonBytes = 200;
 
-// False when the user's code has closed the descriptor. An invalid File is nobody's: true.
-bool is_ours(const base::File& file, const std::optional<base::FileIdentity>& identity) noexcept {
-  return !file.valid() || base::identity_of(file.fd()) == identity;
-}
-
 }  // namespace
 
 Watch::Watch(WatchOptions options, Place place)
@@ -45,7 +40,6 @@ Watch::Watch(WatchOptions options, Place place)
       rate_hz_(options_.rate_hz),
       root_pidfd_(base::open_pidfd(owner_)),
       root_pidfd_identity_(base::identity_of(root_pidfd_.fd())) {
-  make_wake();
   if (!place.refusals.empty()) {
     warn(fmt::format("{} ({})", where_, fmt::join(place.refusals, "; ")));
   }
@@ -114,7 +108,7 @@ bool Watch::wait_until(std::int64_t timeout_ns, std::unique_lock<std::mutex>& lo
   take_messages();
   if (sampler_runs_ && !is_done()) {
     ++waiting_;
-    wake();
+    wake_.wake();
     acknowledged_.wait_for(lock, std::chrono::nanoseconds(timeout_ns),
                            [&] { return !sampler_runs_ || is_done(); });
     --waiting_;
@@ -127,7 +121,7 @@ void Watch::set_rate(double rate_hz) {
   const std::lock_guard lock(mutex_);
   rate_hz_ = rate_hz;
   settings_unsent_ = sampler_runs_;
-  if (!send_settings()) wake();
+  if (!send_settings()) wake_.wake();
 }
 
 void Watch::set_guard(double percent) {
@@ -136,7 +130,7 @@ void Watch::set_guard(double percent) {
   guard_percent_ = percent;
   settings_unsent_ = sampler_runs_;
   send_settings();
-  wake();  // our thread listens from now on, or no more
+  wake_.wake();  // our thread listens from now on, or no more
 }
 
 std::optional<record::NearLimit> Watch::take_near_limit() {
@@ -222,7 +216,7 @@ void Watch::close(std::string_view reason) {
       }
     }
     stop_ = true;
-    wake();
+    wake_.wake();
   }
   if (thread_.joinable()) thread_.join();
   closed_ = true;
@@ -232,7 +226,7 @@ void Watch::close(std::string_view reason) {
 
 void Watch::enqueue(record::Message mark) {
   pending_.add(std::move(mark));
-  if (sampler_runs_ && !send_pending()) wake();
+  if (sampler_runs_ && !send_pending()) wake_.wake();
 }
 
 // False: the socket is full.
@@ -269,24 +263,10 @@ base::SendResult Watch::send(const record::Message& mark) {
   return base::send_message(socket_.fd(), bytes, memory.fd());
 }
 
-void Watch::make_wake() {
-  std::array<int, 2> ends{-1, -1};
-  constexpr int kKind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
-  if (::socketpair(AF_UNIX, kKind, 0, ends.data()) != 0) ends = {-1, -1};
-  wake_ = base::File(ends[0]);
-  woken_ = base::File(ends[1]);
-  wake_identity_ = base::identity_of(ends[0]);
-  woken_identity_ = base::identity_of(ends[1]);
-}
-
 // The user's code may close all descriptors (as a daemon does), or some; their numbers may mean
 // other files by now, so none of those is closed, read or written to.
 void Watch::look_at_descriptors() {
-  const bool wake_is_ours = is_ours(wake_, wake_identity_);
-  const bool woken_is_ours = is_ours(woken_, woken_identity_);
-  if (!wake_is_ours) static_cast<void>(wake_.release());
-  if (!woken_is_ours) static_cast<void>(woken_.release());
-  if (!wake_is_ours || !woken_is_ours) make_wake();
+  wake_.look();
   if (!is_ours(root_pidfd_, root_pidfd_identity_)) {
     static_cast<void>(root_pidfd_.release());
     root_pidfd_ = base::open_pidfd(owner_);
@@ -426,7 +406,7 @@ void Watch::sampler_ended() {
                     sampler_.pid));
   }
   plan_restart();
-  wake();
+  wake_.wake();
 }
 
 // As the stop button does it: where this process leads a group (every kernel does), its children in
@@ -455,10 +435,6 @@ void Watch::warn_of_stall() {
                   recording_.path()));
 }
 
-void Watch::wake() const {
-  if (wake_.valid() && is_ours(wake_, wake_identity_)) ::send(wake_.fd(), "", 1, MSG_NOSIGNAL);
-}
-
 // ---- our thread ----
 
 void Watch::run() {
@@ -469,8 +445,8 @@ void Watch::run() {
     // Without a pidfd (before Linux 5.3) it is the socket that tells of the sampler's end. And who
     // can't wake us when somebody waits must find us listening.
     const bool listens = unsent || waiting_ > 0 || guard_percent_ > 0 || closing_ ||
-                         !sampler_.pidfd.valid() || !wake_.valid();
-    std::array<pollfd, 3> entries{{{woken_.fd(), POLLIN, 0},
+                         !sampler_.pidfd.valid() || !wake_.works();
+    std::array<pollfd, 3> entries{{{wake_.fd(), POLLIN, 0},
                                    {sampler_runs_ && listens ? socket_.fd() : -1, events, 0},
                                    {sampler_runs_ ? sampler_.pidfd.fd() : -1, POLLIN, 0}}};
     // A poll that goes on keeps files open which the user's code has closed: look now and then.
@@ -484,11 +460,7 @@ void Watch::run() {
     lock.lock();
     if (stop_) break;
     look_at_descriptors();
-    if (entries[0].revents != 0 && entries[0].fd == woken_.fd()) {
-      std::array<char, 64> bytes{};
-      while (::recv(woken_.fd(), bytes.data(), bytes.size(), 0) > 0) {
-      }
-    }
+    if (entries[0].revents != 0 && entries[0].fd == wake_.fd()) wake_.drain();
     take_messages();
     if (sampler_runs_ && sampler_.pidfd.valid() && base::has_ended(sampler_.pidfd.fd())) {
       take_messages();  // its last words
@@ -543,7 +515,7 @@ void Watch::take(record::Message message, base::File descriptor) {
     take(*stalled);
   } else if (std::holds_alternative<record::AskStacks>(message)) {
     stacks_asked_ = true;
-    wake();  // it may be a cell's thread that reads this
+    wake_.wake();  // it may be a cell's thread that reads this
   }
 }
 

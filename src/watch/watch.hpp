@@ -27,6 +27,7 @@
 #include "watch/place.hpp"
 #include "watch/succession.hpp"
 #include "watch/unacknowledged.hpp"
+#include "watch/wake.hpp"
 
 namespace watch {
 
@@ -123,12 +124,10 @@ class Watch {
   void enqueue(record::Message mark);
   void plan_restart();
   void look_at_descriptors();
-  void make_wake();
   void take(const record::Moved& moved, base::File descriptor);
   void take(const record::Stalled& stalled);
   bool wait_until(std::int64_t timeout_ns, std::unique_lock<std::mutex>& lock,
                   const std::function<bool()>& is_done);
-  void wake() const;
   void warn(std::string sentence);
   void warn_of_stall();
 
@@ -175,9 +174,7 @@ class Watch {
   std::vector<std::string> warnings_;  // not yet taken
   std::vector<std::string> warned_;
 
-  // A socket pair: unlike event descriptors, its ends can be told from the user's own.
-  base::File wake_, woken_;
-  std::optional<base::FileIdentity> wake_identity_, woken_identity_;
+  Wake wake_;
   std::thread thread_;
 };
 
