@@ -88,6 +88,9 @@ class Session:
     def set_guard(self, percent: float) -> None:
         """From that share of a memory limit on, the running cell gets SIGINT; 0: off."""
 
+    def set_visible_devices(self, devices: str | None) -> None:
+        """CUDA_VISIBLE_DEVICES is another one than the process began with; None: it is unset."""
+
     def take_near_limit(self) -> NearLimit | None:
         """What made the guard interrupt a cell since the last call."""
 

@@ -20,13 +20,14 @@ from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, Intera
 from traitlets import TraitError, TraitType
 from traitlets.config import Config, Configurable
 
-from . import earlier, guard, views
+from . import _native, earlier, guard, views
 from .cells import Interrupt, RunningCell, running_cells
 from .magics import JumperMagics
 from .session import start
 from .settings import SETTINGS, Settings
 
 AUTOMATIC_SUMMARY_S: Final = 1.0
+VISIBLE: Final = "CUDA_VISIBLE_DEVICES"
 NEAR_LIMIT_WAIT_S: Final = 1.0  # for the end sample, which names the processes
 SETTLED_S: Final = 10.0  # by then it is clear whether an earlier kernel is really gone
 T = TypeVar("T")
@@ -83,6 +84,7 @@ class Extension:
         self._off: set[str] = set()
         self._here = threading.local()  # .cell: the cell that runs on this thread
         self._pid = os.getpid()
+        self._visible = at_begin(VISIBLE)
         self._offset: int | None = None  # from the shell's count at a cell's begin to its In [n]
         try:
             self.configurable = Jumper(self.settings, parent=shell)
@@ -177,6 +179,7 @@ class Extension:
             self._here.cell = cell = RunningCell(info, self.shell.execution_count)
         if not cell.index:
             self._set_rate()
+            self._see_devices()
             known = info.store_history and self._offset is not None
             number = cell.shell_count + (self._offset or 0) if known else None
             # One call of C: no interrupt comes between the mark and our knowing of it.
@@ -246,6 +249,13 @@ class Extension:
             return time.monotonic() - cell.begin_s >= AUTOMATIC_SUMMARY_S
         return self.session.ticks(index) >= least
 
+    def _see_devices(self) -> None:
+        """The notebook may choose its cards itself, before it uses the first one."""
+        visible = _native.environment((VISIBLE,)).get(VISIBLE)
+        if visible != self._visible:
+            self._visible = visible
+            self.session.set_visible_devices(visible)
+
     def _set_rate(self) -> None:
         rate_hz = self.settings.rate_hz
         if rate_hz != self._rate_hz:
@@ -280,6 +290,15 @@ class Extension:
             warnings += self.settings.take_warnings() + self.session.take_warnings()
             for sentence in warnings:
                 print(f"jumper: {sentence}", file=sys.stderr)
+
+
+def at_begin(name: str) -> str | None:
+    """A variable of the environment that this process began with."""
+    with contextlib.suppress(OSError):
+        for entry in Path("/proc/self/environ").read_bytes().split(b"\0"):
+            if entry.startswith(os.fsencode(f"{name}=")):
+                return os.fsdecode(entry.partition(b"=")[2])
+    return None
 
 
 def label(shell: InteractiveShell) -> str:

@@ -219,6 +219,15 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
           "set_guard", [](bind::Session& self, double percent) { self.watch().set_guard(percent); },
           "percent"_a, Released())
       .def(
+          "set_visible_devices",
+          [](bind::Session& self, const std::optional<nb::str>& list) {
+            std::optional<std::string> bytes;
+            if (list) bytes = path_bytes(*list);
+            const nb::gil_scoped_release released;
+            self.watch().set_visible_devices(std::move(bytes));
+          },
+          "devices"_a.none())
+      .def(
           "take_near_limit", [](bind::Session& self) { return self.watch().take_near_limit(); },
           Released())
       .def(

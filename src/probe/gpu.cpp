@@ -86,7 +86,7 @@ std::vector<record::Device> Gpus::take_devices() noexcept {
 
 void Gpus::set_processes(std::span<const pid_t> pids) noexcept { exchange_->set_processes(pids); }
 
-void Gpus::set_visible(std::optional<std::string_view> list) {
+void Gpus::set_visible_devices(std::optional<std::string_view> list) {
   exchange_->set_visible(list ? std::optional<std::string>(*list) : std::nullopt);
 }
 

@@ -58,7 +58,7 @@ class Gpus final : public Source {
   void set_processes(std::span<const pid_t> pids) noexcept override;
   // Another CUDA_VISIBLE_DEVICES than the one in the environment that the process began with (it
   // was set in the notebook); nullopt: unset. Columns of cards that aren't in it say "vanished".
-  void set_visible(std::optional<std::string_view> list);
+  void set_visible_devices(std::optional<std::string_view> list) override;
 
   // False when the thread has ended: there is nothing to watch.
   [[nodiscard]] bool running() const noexcept { return thread_.joinable() && !exchange_->ended(); }

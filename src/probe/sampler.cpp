@@ -184,6 +184,10 @@ std::vector<record::Device> Sampler::take_devices() {
   return devices;
 }
 
+void Sampler::set_visible_devices(std::optional<std::string_view> list) {
+  for (const auto& source : sources_) source->set_visible_devices(list);
+}
+
 void Sampler::tell_processes() noexcept {
   try {
     pids_.clear();

@@ -69,6 +69,9 @@ class Sampler {
   // read once a second.
   void tick(record::Sample& sample, std::int64_t now_ns) noexcept;
 
+  // The process has set its CUDA_VISIBLE_DEVICES anew; nullopt: unset.
+  void set_visible_devices(std::optional<std::string_view> list);
+
   // True: sources beyond tree and node are read on full turns only, and repeat their values
   // between. For when a tick would cost too much.
   void set_lean(bool lean) noexcept { lean_ = lean; }

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,9 @@ class Source {
   virtual std::vector<record::Device> take_devices() { return {}; }
   // The processes of the tree, once a second, for those that ask a driver about them. Never waits.
   virtual void set_processes(std::span<const pid_t> /*pids*/) noexcept {}
+
+  // CUDA_VISIBLE_DEVICES was set in the running process; nullopt: unset. Never waits.
+  virtual void set_visible_devices(std::optional<std::string_view> /*list*/) {}
 
   // True: read on full turns only, since what it tells is a sum that changes slowly; between, its
   // last values are repeated.

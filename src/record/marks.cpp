@@ -20,6 +20,7 @@ enum class MessageKind : std::uint8_t {
   kNearLimit = 11,
   kMoved = 12,
   kStalled = 13,
+  kVisibleDevices = 14,
 };
 
 struct Encoder {
@@ -54,6 +55,12 @@ struct Encoder {
   void operator()(const NearLimit& near) const {
     kind(MessageKind::kNearLimit);
     encode(Record(near), out);
+  }
+  void operator()(const VisibleDevices& visible) const {
+    kind(MessageKind::kVisibleDevices);
+    ByteWriter writer(out);
+    writer.u8(visible.set ? 1 : 0);
+    writer.text(visible.list);
   }
   void operator()(const Moved& moved) const {
     kind(MessageKind::kMoved);
@@ -123,6 +130,13 @@ std::optional<Message> decode_message(std::string_view bytes) {
       guard.percent = reader.f64();
       if (!reader.ok()) return std::nullopt;
       return guard;
+    }
+    case MessageKind::kVisibleDevices: {
+      VisibleDevices visible;
+      visible.set = reader.u8() != 0;
+      visible.list = reader.text();
+      if (!reader.ok()) return std::nullopt;
+      return visible;
     }
     case MessageKind::kNearLimit:
       return record_as<NearLimit>(ChunkKind::kNearLimit, payload);

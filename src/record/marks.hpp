@@ -76,8 +76,14 @@ struct Stalled {
   bool over = false;
 };
 
+// The kernel -> the sampler: CUDA_VISIBLE_DEVICES is another one than when the process began.
+struct VisibleDevices {
+  bool set = false;
+  std::string list;
+};
+
 using Message = std::variant<CellBegin, CellEnd, Settings, Close, Ack, Spill, Hello, AskStacks,
-                             Stacks, Guard, NearLimit, Moved, Stalled>;
+                             Stacks, Guard, NearLimit, Moved, Stalled, VisibleDevices>;
 
 void encode_message(const Message& message, std::string& out);
 

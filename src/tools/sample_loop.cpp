@@ -41,6 +41,7 @@ constexpr unsigned kMostSecondsToFinish = 2;
 // A kernel that shows a summary waits for 50 ms, then reads the file: it must know by then.
 constexpr std::int64_t kStalledNs = 25'000'000;
 constexpr std::int64_t kLookAtDiskNs = 10'000'000;
+constexpr std::int64_t kLookAtStalledDiskNs = 100'000'000;
 constexpr std::int64_t kLeastConsumersNs = kSecondNs / 4;
 
 volatile std::sig_atomic_t terminated = 0;
@@ -95,7 +96,7 @@ class Loop {
         record::End end;
         end.time_ns = base::monotonic_ns();
         end.text = std::move(close_reason_);
-        return finish(std::move(end));
+        return finish(end);
       }
       const std::int64_t now_ns = base::monotonic_ns();
       if (root_has_ended(now_ns)) {
@@ -183,7 +184,9 @@ class Loop {
     if (options_.root_pidfd < 0) wait_ns = std::min(wait_ns, kLookForRootNs);
     // Somebody may wait for these marks: a look at the disk before the next tick.
     marks_unwritten_ = marks_unwritten_ && outbox_.has_unwritten();
-    if (!stalled_ && (marks_unwritten_ || disk_.busy_since_ns() != 0)) {
+    if (stalled_) {
+      wait_ns = std::min(wait_ns, kLookAtStalledDiskNs);
+    } else if (marks_unwritten_ || disk_.busy_since_ns() != 0) {
       wait_ns = std::min(wait_ns, kLookAtDiskNs);
     }
     if (stack_requests_.has_request()) {
@@ -260,6 +263,9 @@ class Loop {
       push(*end, record::Ack{end->index, true, last_sample_ns_});
     } else if (auto* guard = std::get_if<record::Guard>(&mark)) {
       guard_.set(*guard);
+    } else if (const auto* visible = std::get_if<record::VisibleDevices>(&mark)) {
+      sampler_.set_visible_devices(visible->set ? std::optional<std::string_view>(visible->list)
+                                                : std::nullopt);
     } else if (auto* settings = std::get_if<record::Settings>(&mark)) {
       wished_hz_ = settings->rate_hz;
       budget_.forget_rate();
@@ -382,7 +388,7 @@ class Loop {
     return std::nullopt;
   }
 
-  int finish(std::optional<record::End> end) {
+  int finish(const std::optional<record::End>& end) {
     ::alarm(kMostSecondsToFinish);  // SIGALRM ends us: a disk that hangs keeps no process
     while (!outbox_.push_last(end)) {
       constexpr timespec kShortly{0, 5'000'000};

@@ -133,6 +133,14 @@ void Watch::set_guard(double percent) {
   wake_.wake();  // our thread listens from now on, or no more
 }
 
+void Watch::set_visible_devices(std::optional<std::string> list) {
+  if (!is_live()) return;
+  const std::lock_guard lock(mutex_);
+  visible_devices_ = {list.has_value(), std::move(list).value_or(std::string())};
+  settings_unsent_ = sampler_runs_;
+  if (!send_settings()) wake_.wake();
+}
+
 std::optional<record::NearLimit> Watch::take_near_limit() {
   if (!is_live()) return std::nullopt;
   const std::lock_guard lock(mutex_);
@@ -232,9 +240,10 @@ void Watch::enqueue(record::Message mark) {
 // False: the socket is full.
 bool Watch::send_settings() {
   if (!settings_unsent_) return true;
-  for (const record::Message& one :
-       {record::Message(record::Settings{base::monotonic_ns(), rate_hz_, {}}),
-        record::Message(record::Guard{guard_percent_})}) {
+  std::vector<record::Message> settings{record::Settings{base::monotonic_ns(), rate_hz_, {}},
+                                        record::Guard{guard_percent_}};
+  if (visible_devices_) settings.emplace_back(*visible_devices_);
+  for (const record::Message& one : settings) {
     if (send(one) == base::SendResult::kFull) return false;
   }
   settings_unsent_ = false;
@@ -354,6 +363,7 @@ bool Watch::start_sampler() {
     socket_identity_ = base::identity_of(socket_.fd()).value_or(base::FileIdentity{});
     send(record::Hello{options_.label});
     if (guard_percent_ > 0) send(record::Guard{guard_percent_});
+    if (visible_devices_) send(*visible_devices_);
     settings_unsent_ = false;
     sampler_ = base::start_hidden(options_.program, arguments, descriptors);
   } catch (const base::Error& error) {
@@ -494,6 +504,7 @@ void Watch::take_messages() {
 
 void Watch::take(record::Message message, base::File descriptor) {
   if (const auto* ack = std::get_if<record::Ack>(&message)) {
+    recording_.set_stalled(false);  // it is written: the file system answers
     if (pending_.acknowledge(*ack)) acknowledged_.notify_all();
   } else if (auto* near = std::get_if<record::NearLimit>(&message)) {
     interrupt(std::move(*near));

@@ -79,6 +79,8 @@ class Watch {
   // From `percent` of a memory limit on, the running cell is interrupted (SIGINT, as by the stop
   // button); 0: off.
   void set_guard(double percent);
+  // CUDA_VISIBLE_DEVICES is another one than this process began with; nullopt: it is unset.
+  void set_visible_devices(std::optional<std::string> list);
   // Since the last call: memory came near a limit, and a cell was interrupted.
   std::optional<record::NearLimit> take_near_limit();
 
@@ -145,7 +147,8 @@ class Watch {
   int waiting_ = 0;  // callers that wait for an acknowledgement
   double rate_hz_;
   double guard_percent_ = 0;
-  bool settings_unsent_ = false;  // rate or guard, to the sampler that runs now
+  std::optional<record::VisibleDevices> visible_devices_;  // nullopt: as the process began
+  bool settings_unsent_ = false;  // rate, guard, devices: to the sampler that runs now
   std::optional<record::NearLimit> near_limit_;
   std::map<std::int64_t, std::int64_t> running_;  // index -> begin_ns of the cells that run
   base::File socket_;

@@ -224,7 +224,7 @@ answer = {}
 """
 
 
-def in_ipython(script: str, env=None, before: str = "", prefix=()):
+def in_ipython(script: str, env=None, before: str = "", prefix=(), timeout_s: float = TIMEOUT_S):
     """Runs a script in a fresh process with a real shell; gives what it put into `answer`."""
     text = f"{before}\n{DRIVER}\n{script}\nprint('\\n@@@' + json.dumps(answer))"
     done = subprocess.run(
@@ -232,7 +232,7 @@ def in_ipython(script: str, env=None, before: str = "", prefix=()):
         env={**os.environ, **(env or {})},
         capture_output=True,
         text=True,
-        timeout=TIMEOUT_S,
+        timeout=timeout_s,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from cgroups import Group
+from faults.harness import await_that
+from notebook import JSON_TYPE
 
 from jumper.session import program
 
@@ -159,3 +161,48 @@ def test_35_procfs_is_closed(tmp_path):
     assert node["processes"]["max"] is None
     assert "hidepid" in summary["unknown"]["node.processes"]
     assert done.stderr.count("\n") <= 1  # where the recording is; no warning at each tick
+
+
+FAKE_DRIVER = Path(__file__).parents[2] / "build" / "dev" / "fake_nvml" / "today"
+
+
+@pytest.fixture
+def four_cards(tmp_path):
+    """The scripted driver with cards that have 10, 20, 30 and 40 GiB in use."""
+    if not FAKE_DRIVER.exists():
+        pytest.skip("needs the scripted driver: `make test-native` builds it")
+    script = tmp_path / "script"
+    lines = ["cards = 4"]
+    for card in range(4):
+        lines.append(f"gpu{card}.name = a card")
+        lines.append(
+            f"gpu{card}.uuid = GPU-{card}{card}{card}{card}0000-aaaa-bbbb-cccc-ddddeeeeffff"
+        )
+        lines.append(f"gpu{card}.memory = {80 << 30} {10 * (card + 1) << 30} 0")
+    script.write_text("\n".join(lines) + "\n")
+    return {"LD_LIBRARY_PATH": str(FAKE_DRIVER), "JUMPER_FAKE_NVML": str(script)}
+
+
+@pytest.mark.slow
+def test_13_the_cards_are_those_that_the_notebook_has_chosen(open_notebook, four_cards):
+    """It sets the variable itself, when the sampler runs already."""
+    notebook = open_notebook(env=four_cards)
+
+    def used_gib() -> dict[str, float]:
+        notebook.run("import os, time; time.sleep(0.2)")
+        shown = notebook.run("%jumper summary --level all").bundles[0][JSON_TYPE]
+        memory = {
+            name: figures["memory_bytes"]
+            for name, figures in shown["levels"]["node"]["devices"].items()
+            if name.startswith("gpu")
+        }
+        return {name: one["mean"] / GIB for name, one in memory.items() if one}
+
+    everything = {"gpu0": 10, "gpu1": 20, "gpu2": 30, "gpu3": 40}
+    await_that(lambda: used_gib() == everything)
+    notebook.run('os.environ["CUDA_VISIBLE_DEVICES"] = "3,1"')
+    await_that(lambda: used_gib() == {"gpu1": 20, "gpu3": 40})
+    notebook.run('os.environ["CUDA_VISIBLE_DEVICES"] = "GPU-2222"')
+    await_that(lambda: used_gib() == {"gpu2": 30})
+    notebook.run('del os.environ["CUDA_VISIBLE_DEVICES"]')
+    await_that(lambda: used_gib() == everything)

@@ -170,16 +170,16 @@ TEST_F(Gpu, AddsCardsThatBecomeVisibleLaterAndCallsTheOthersVanished) {
   options.root_pid = 20;
   GpuTick tick(options);
   ASSERT_TRUE(tick.becomes("node.gpu2.memory_bytes", 30 * kGibibyte));
-  tick.gpus.set_visible("1,2");
+  tick.gpus.set_visible_devices("1,2");
   ASSERT_TRUE(tick.becomes("node.gpu1.memory_bytes", 20 * kGibibyte));
   EXPECT_EQ(tick.shown(), "gpu2 gpu1");
   EXPECT_EQ(tick.value("node.gpu2.memory_bytes"), 30 * kGibibyte);
-  tick.gpus.set_visible("0");
+  tick.gpus.set_visible_devices("0");
   ASSERT_TRUE(tick.becomes("node.gpu0.memory_bytes", 10 * kGibibyte));
   EXPECT_EQ(tick.shown(), "gpu2 gpu1 gpu0");
   EXPECT_EQ(tick.value("node.gpu2.memory_bytes"), unknown(State::kVanished));
   EXPECT_EQ(tick.note("node.gpu2")->state, State::kVanished);
-  tick.gpus.set_visible(std::nullopt);
+  tick.gpus.set_visible_devices(std::nullopt);
   ASSERT_TRUE(tick.becomes("node.gpu2.memory_bytes", 30 * kGibibyte));
   EXPECT_EQ(tick.shown(), "gpu2 gpu1 gpu0");
   EXPECT_EQ(tick.devices.size(), 3U);
@@ -193,7 +193,7 @@ TEST_F(Gpu, BeginsWithoutCardsWhenTheyBecomeVisibleLater) {
   options.root_pid = 20;
   GpuTick tick(options);
   ASSERT_TRUE(tick.says("node.gpu"));
-  tick.gpus.set_visible("0");
+  tick.gpus.set_visible_devices("0");
   ASSERT_TRUE(tick.becomes("node.gpu0.memory_bytes", 10 * kGibibyte));
 }
 

@@ -92,6 +92,7 @@ TEST(Message, BringsEveryMarkBackAsItWas) {
                                       Spill{56, false, "full"},
                                       Hello{"a notebook.ipynb"},
                                       AskStacks{},
+                                      VisibleDevices{true, "1,GPU-8"},
                                       std::get<Stacks>(records[10]),
                                       Guard{95.5},
                                       std::get<NearLimit>(records[11]),

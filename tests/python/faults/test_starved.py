@@ -160,9 +160,11 @@ def test_a_sampler_lost_in_a_fork_bomb_comes_back_after_it(start_kernel, few_pro
     """None can be started meanwhile: cells go on without, and the reason is told once."""
     kernel = start_in(start_kernel, few_processes)
     kernel.do(f"cell({BOMB!r})")
-    kernel.signal_sampler(9)
-    kernel.do(
-        "while True:\n    try: bomb.append(os.fork())\n    except OSError: break\n"
+    kernel.do(  # before the next one is started, after a second, its room is taken
+        f"os.kill({kernel.sampler}, 9)\nuntil = time.monotonic() + 0.5\n"
+        "while time.monotonic() < until:\n"
+        "    try: bomb.append(os.fork())\n"
+        "    except OSError: time.sleep(0.01); continue\n"
         "    if bomb[-1] == 0: os.close(gate[1]); os.read(gate[0], 1); os._exit(0)"
     )
     await_that(lambda: "cannot start" in (kernel.status()["lost"] or ""))
