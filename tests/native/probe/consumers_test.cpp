@@ -119,6 +119,7 @@ TEST(Consumers, AreListedWhenTheyHaveEnded) {
 TEST(Consumers, AreToldOnceWhileNobodyWaitsForThem) {
   const Actor actor([](const Cue& cue) {
     const pid_t pid = child([&] {
+      cue.wait();  // what it used before anybody watched isn't told
       burn(30 * kMilli);
       cue.tell(0);
       cue.wait();
@@ -132,6 +133,7 @@ TEST(Consumers, AreToldOnceWhileNobodyWaitsForThem) {
     cue.stay();
   });
   WatchedConsumers watched(actor.pid());
+  actor.go();
   actor.heard();
   watched.tree.tick();
   actor.go();
