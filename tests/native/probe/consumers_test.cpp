@@ -95,6 +95,7 @@ TEST(Consumers, AreListedByWhatTheyUsedSinceTheLastCall) {
 TEST(Consumers, AreListedWhenTheyHaveEnded) {
   const Actor actor([](const Cue& cue) {
     wait_for(child([&] {
+      cue.wait();
       occupy(32 << 20);
       burn(50 * kMilli);
       cue.tell(::getpid());
@@ -104,6 +105,7 @@ TEST(Consumers, AreListedWhenTheyHaveEnded) {
     cue.stay();
   });
   WatchedConsumers watched(actor.pid());
+  actor.go();
   const std::int64_t pid = actor.heard();
   watched.tree.tick();
   actor.go();
