@@ -133,6 +133,7 @@ class Ending:
     text: str  # a clause: "killed by the memory limit (peak 511 MiB of 512 MiB)"
     wall_ns: int  # ns since 1970; 0: unknown
     cell: int | None  # the history entry that ran then
+    curve: str  # memory before it died, in one line; "": nothing to show
 
 @final
 class Report:

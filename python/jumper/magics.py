@@ -179,6 +179,7 @@ class JumperMagics(Magics):
             ("recording", path),
             ("of", report.label()),
             ("ended", ending.text or "it still runs"),
+            *([("memory", ending.curve)] if ending.curve else []),
             ("cells", str(len(report.cells()))),
         )
         self._publish(views.table(rows))

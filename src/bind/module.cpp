@@ -269,6 +269,7 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
   nb::class_<bind::Ending>(module, "Ending")
       .def_ro("kind", &bind::Ending::kind)
       .def_prop_ro("text", [](const bind::Ending& self) { return text(self.text); })
+      .def_prop_ro("curve", [](const bind::Ending& self) { return text(self.curve); })
       .def_ro("wall_ns", &bind::Ending::wall_ns)
       .def_ro("cell", &bind::Ending::cell);
 

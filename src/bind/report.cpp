@@ -2,6 +2,7 @@
 
 #include "store/ending.hpp"
 #include "store/summary.hpp"
+#include "view/last_curve.hpp"
 
 namespace bind {
 namespace {
@@ -55,9 +56,11 @@ std::vector<CellInfo> Report::cells() const {
 
 Ending Report::ending() const {
   store::Ending ending = store::ending_of(recording_);
+  std::string curve = view::last_curve(recording_, ending);
   return {word(ending.kind), std::move(ending.text),
           ending.time_ns > 0 ? recording_.wall_ns(ending.time_ns) : 0,
-          ending.cell != nullptr ? std::optional(ending.cell->begin.index) : std::nullopt};
+          ending.cell != nullptr ? std::optional(ending.cell->begin.index) : std::nullopt,
+          std::move(curve)};
 }
 
 std::string Report::label() const {

@@ -16,6 +16,7 @@ struct Ending {
   std::string text;
   std::int64_t wall_ns = 0;          // 0: unknown
   std::optional<std::int64_t> cell;  // the history entry that ran then
+  std::string curve;                 // of memory before it, one line; "": there is none
 };
 
 class Report {

@@ -12,6 +12,7 @@
 #include "store/recording.hpp"
 #include "store/summary.hpp"
 #include "tools/verbs.hpp"
+#include "view/last_curve.hpp"
 #include "view/summary.hpp"
 
 namespace tools {
@@ -20,8 +21,10 @@ namespace {
 constexpr std::size_t kMostLabelBytes = 200;
 
 void print_end(const store::Recording& recording) {
-  const std::string text = store::ending_of(recording).text;
-  if (!text.empty()) fmt::print("\n{}\n", text);
+  const store::Ending ending = store::ending_of(recording);
+  const std::string curve = view::last_curve(recording, ending);
+  if (!curve.empty()) fmt::print("\nmemory {}", curve);
+  if (!ending.text.empty()) fmt::print("\n{}\n", ending.text);
 }
 
 int report(const ReportOptions& options) {
