@@ -135,6 +135,7 @@ def test_it_gives_up_after_a_while(start_kernel, tmp_path):
     program = tmp_path / "jumper"
     program.write_text(f"#!/bin/sh\necho x >>'{starts}'\n")
     program.chmod(0o755)
+    starts.touch()
     kernel = start_kernel(program=str(program))
     assert kernel.do("answer = cell('1')") == 1
     await_that(lambda: starts.read_text().count("x") == 2)
