@@ -316,7 +316,5 @@ def _one_of(what: str, name: str, known: tuple[str, ...]) -> None:
 def _kept(status: Status) -> str:
     if status.keep_days is None or status.keep_bytes is None:
         return "everything: no recording is deleted where this one lies"
-    return (
-        f"{status.keep_days} days, {views.size(status.keep_bytes)}; "
-        f"now {status.kept} recordings, {views.size(status.kept_bytes)}"
-    )
+    now = f"{status.kept} recording{'s' * (status.kept != 1)}, {views.size(status.kept_bytes)}"
+    return f"{status.keep_days} days, {views.size(status.keep_bytes)}; now {now}"
