@@ -19,14 +19,15 @@ class Last(NamedTuple):
 
 
 def last(own_path: str, label: str) -> Last:
-    """Looks through the recordings of the same notebook beside this kernel's own.
-
-    Raises `_native.Error` for one that can't be read.
-    """
+    """Looks through the recordings of the same notebook beside this kernel's own."""
     since_ns = time.time_ns() - WITHIN_S * 1_000_000_000
     unsettled = False
     for path in _native.earlier(str(Path(own_path).parent), label, own_path, since_ns):
-        if _native.Report.open(path).ending().kind != "running":
+        try:
+            kind = _native.Report.open(path).ending().kind
+        except _native.Error:  # gone meanwhile (retention of another kernel), or not to be read
+            continue
+        if kind != "running":
             return Last(path, unsettled)
         unsettled = True
     return Last(None, unsettled)

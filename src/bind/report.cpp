@@ -1,11 +1,14 @@
 #include "bind/report.hpp"
 
+#include "record/text.hpp"
 #include "store/ending.hpp"
 #include "store/summary.hpp"
 #include "view/last_curve.hpp"
 
 namespace bind {
 namespace {
+
+constexpr std::size_t kMostLabelBytes = 4096;
 
 const char* word(store::Ending::Kind kind) noexcept {
   using Kind = store::Ending::Kind;
@@ -64,7 +67,7 @@ Ending Report::ending() const {
 }
 
 std::string Report::label() const {
-  return recording_.machine() ? recording_.machine()->label : "";
+  return recording_.machine() ? record::escaped(recording_.machine()->label, kMostLabelBytes) : "";
 }
 
 }  // namespace bind

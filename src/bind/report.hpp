@@ -32,7 +32,7 @@ class Report {
   [[nodiscard]] std::vector<CellInfo> cells() const;
   [[nodiscard]] Ending ending() const;
   [[nodiscard]] bool told() const { return recording_.told(); }
-  [[nodiscard]] std::string label() const;
+  [[nodiscard]] std::string label() const;  // without control characters
 
  private:
   store::Recording recording_;

@@ -9,6 +9,7 @@ namespace record {
 namespace {
 
 constexpr std::size_t kMostTextBytes = 120;
+constexpr std::size_t kMostEndTextBytes = 512;
 
 // The length of the UTF-8 sequence at the front of `text` (RFC 3629), 0 when it isn't one.
 std::size_t utf8_length(std::string_view text) noexcept {
@@ -83,7 +84,7 @@ std::string out_of_memory_text(const End& end) {
     text += fmt::format(" ({} {})", peak ? "peak" : "limit",
                         mib(peak ? end.memory_peak_bytes : end.memory_limit_bytes));
   }
-  return end.text.empty() ? text : text + ": " + end.text;
+  return end.text.empty() ? text : text + ": " + escaped(end.text, kMostEndTextBytes);
 }
 
 struct Line {
@@ -247,7 +248,7 @@ std::string_view gap_reason_text(GapReason reason) noexcept {
 std::string end_text(const End& end) {
   switch (end.cause) {
     case EndCause::kClosed:
-      return end.text.empty() ? "closed" : "closed: " + end.text;
+      return end.text.empty() ? "closed" : "closed: " + escaped(end.text, kMostEndTextBytes);
     case EndCause::kExited:
       return fmt::format("exited with status {}", end.detail);
     case EndCause::kKilled: {
@@ -256,7 +257,7 @@ std::string end_text(const End& end) {
       std::string text = name == nullptr
                              ? fmt::format("killed by signal {}", end.detail)
                              : fmt::format("killed by signal {} (SIG{})", end.detail, name);
-      return end.text.empty() ? text : text + ": " + end.text;
+      return end.text.empty() ? text : text + ": " + escaped(end.text, kMostEndTextBytes);
     }
     case EndCause::kOutOfMemory:
       return out_of_memory_text(end);

@@ -9,6 +9,8 @@ import pytest
 from faults.harness import Recording, await_that, recordings
 from notebook import JSON_TYPE, in_ipython
 
+from jumper import earlier
+
 NAME = "plan.ipynb"
 
 
@@ -173,3 +175,10 @@ def test_a_broken_neighbour_is_no_trouble(start, state_home):
     run = start().run("x = 1")
     assert run.status == "ok"
     assert "off from here on" not in run.stderr
+
+
+def test_one_that_can_not_be_opened_is_passed_over(state_home, monkeypatch):
+    """Another kernel has deleted it between the list and the look."""
+    gone = str(state_home / "gone.jumper")
+    monkeypatch.setattr(earlier._native, "earlier", lambda *_: [gone])
+    assert earlier.last("own.jumper", NAME) == (None, False)

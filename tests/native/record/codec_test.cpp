@@ -171,6 +171,11 @@ TEST(Text, SaysHowAProcessEnded) {
   EXPECT_EQ(end_text({0, EndCause::kKilled, 9}), "killed by signal 9 (SIGKILL)");
   EXPECT_EQ(end_text({0, EndCause::kKilled, 4242}), "killed by signal 4242");
   EXPECT_EQ(end_text({0, EndCause::kExited, 3}), "exited with status 3");
+  for (const EndCause cause : {EndCause::kClosed, EndCause::kKilled, EndCause::kOutOfMemory}) {
+    End hostile{0, cause, 0};
+    hostile.text = "\x1b[2J\nmore";
+    EXPECT_NE(end_text(hostile).find(": \\x1b[2J\\nmore"), std::string::npos);
+  }
 }
 
 }  // namespace
