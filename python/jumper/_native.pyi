@@ -45,12 +45,21 @@ class Status:
     missing: list[tuple[str, str]]  # ("node.io_read_bytes", "not supported: …")
 
 @final
+class Consumer:
+    """A process of the tree."""
+
+    pid: int
+    name: str  # comm: whatever it calls itself
+    memory_bytes: int
+
+@final
 class NearLimit:
     """Memory came near a limit, and the running cell was interrupted."""
 
     source: str  # "the limit of control group /slurm/job_7"
     memory_bytes: int  # without page cache that can be given up
     limit_bytes: int
+    largest: list[Consumer]  # by memory, at that moment
 
 @final
 class Session:

@@ -28,7 +28,6 @@ from .settings import SETTINGS, Settings
 
 AUTOMATIC_SUMMARY_S: Final = 1.0
 VISIBLE: Final = "CUDA_VISIBLE_DEVICES"
-NEAR_LIMIT_WAIT_S: Final = 1.0  # for the end sample, which names the processes
 SETTLED_S: Final = 10.0  # by then it is clear whether an earlier kernel is really gone
 T = TypeVar("T")
 
@@ -195,23 +194,19 @@ class Extension:
             number = result.execution_count
             self._offset = number - cell.shell_count
         self._finish(cell, cell.outcome(result, self.shell), number)
-        self._say_near_limit(cell, result)
+        self._say_near_limit(result)
         if not cell.shown:  # else an interrupt has stopped it
             cell.shown = True
             self._show(cell)
         self._here.cell = None
 
-    def _say_near_limit(self, cell: RunningCell, result: ExecutionResult | None) -> None:
+    def _say_near_limit(self, result: ExecutionResult | None) -> None:
         near = self.session.take_near_limit()
         if near is None:
             return
         error = result.error_in_exec if result is not None else None
         try:
-            self.session.wait(cell.index[0], NEAR_LIMIT_WAIT_S)
-            summary = self.session.summary(cell.index[0], "all").json
-            said = guard.sentence(
-                near, self.shell.user_ns, self.shell.user_ns_hidden, error, summary
-            )
+            said = guard.sentence(near, self.shell.user_ns, self.shell.user_ns_hidden, error)
         except Exception as failure:  # noqa: BLE001  (memory is short: anything may)
             said = f"guard: memory came near a limit, so this cell was interrupted ({failure!r})"
         self._warnings.append(said)

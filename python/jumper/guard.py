@@ -5,7 +5,6 @@ code, and are estimates where a container has many items.
 """
 
 import itertools
-import json
 import time
 from array import array
 from collections import deque
@@ -52,19 +51,17 @@ def sentence(
     namespace: Mapping[str, Any],
     hidden: Container[str],
     error: BaseException | None,
-    summary: str,
 ) -> str:
     """What the user is told.
 
-    `hidden` are names that aren't the user's, `error` is what the cell's code raised, `summary` the
-    cell's as JSON.
+    `hidden` are names that aren't the user's, `error` is what the cell's code raised.
     """
     share = 100 * near.memory_bytes / near.limit_bytes
     amounts = f"{views.size(near.memory_bytes)} of {views.size(near.limit_bytes)}"
     parts = [
         f"guard: memory came to {amounts} ({share:.0f} % of {near.source}); this cell was stopped",
         *_listed("largest variables", map(_variable_text, largest(namespace, error, hidden))),
-        *_listed("largest processes", _processes(summary)),
+        *_listed("largest processes", _processes(near.largest)),
         "`%jumper guard off` ends this",
     ]
     return "; ".join(parts)
@@ -80,12 +77,10 @@ def _variable_text(one: Variable) -> str:
     return f"{one.name} ({one.kind}) {views.size(one.size_bytes)}"
 
 
-def _processes(summary: str) -> Iterator[str]:
-    sized = [one for one in json.loads(summary).get("consumers", ()) if one.get("memory_bytes")]
-    sized.sort(key=lambda one: -one["memory_bytes"])
-    for one in sized[:MOST_NAMED] if len(sized) > 1 else ():
-        name = "".join(letter if letter.isprintable() else "?" for letter in one["name"])
-        yield f"{name} ({one['pid']}) {views.size(one['memory_bytes'])}"
+def _processes(largest: list[_native.Consumer]) -> Iterator[str]:
+    for one in largest if len(largest) > 1 else ():
+        name = "".join(letter if letter.isprintable() else "?" for letter in one.name)
+        yield f"{name} ({one.pid}) {views.size(one.memory_bytes)}"
 
 
 def largest(

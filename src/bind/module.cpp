@@ -195,10 +195,15 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
       .def_ro("gaps", &bind::Status::gaps)
       .def_ro("missing", &bind::Status::missing);
 
+  nb::class_<record::Consumer>(module, "Consumer")
+      .def_ro("pid", &record::Consumer::pid)
+      .def_prop_ro("name", [](const record::Consumer& self) { return text(self.name); })
+      .def_ro("memory_bytes", &record::Consumer::memory_bytes);
   nb::class_<record::NearLimit>(module, "NearLimit")
       .def_prop_ro("source", [](const record::NearLimit& self) { return text(self.source); })
       .def_ro("memory_bytes", &record::NearLimit::memory_bytes)
-      .def_ro("limit_bytes", &record::NearLimit::limit_bytes);
+      .def_ro("limit_bytes", &record::NearLimit::limit_bytes)
+      .def_ro("largest", &record::NearLimit::largest);
 
   nb::class_<bind::Session>(module, "Session")
       .def(nb::new_(&make_session), nb::kw_only(), "program"_a, "label"_a, "rate_hz"_a,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -103,6 +104,25 @@ void Consumers::collect(std::span<const Process> list) {
     const auto& ended = ended_[i];
     candidates_.push_back({nullptr, i, static_cast<pid_t>(ended.pid), ended.start_ticks,
                            ended.cpu_time_ns, std::max<std::int64_t>(ended.memory_bytes, 0)});
+  }
+}
+
+std::vector<record::Consumer> Consumers::largest(std::span<const Process> list) noexcept {
+  try {
+    std::vector<const Process*> alive;
+    for (const auto& process : list) {
+      if (process.memory_bytes() > 0) alive.push_back(&process);
+    }
+    std::ranges::sort(alive, std::greater(), &Process::memory_bytes);
+    alive.resize(std::min(alive.size(), kMostLargest));
+    std::vector<record::Consumer> result;
+    for (const Process* process : alive) {
+      result.push_back(consumer_of(*process));
+      result.back().cpu_time_ns = 0;
+    }
+    return result;
+  } catch (const std::exception&) {
+    return {};
   }
 }
 

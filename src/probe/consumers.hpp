@@ -35,6 +35,11 @@ class Consumers {
 
   static constexpr std::size_t kMostEnded = 64;
 
+  // The kMostLargest processes of `list` that hold most memory now, largest first; empty when there
+  // is no memory for the list. Takes nothing from take().
+  static std::vector<record::Consumer> largest(std::span<const Process> list) noexcept;
+  static constexpr std::size_t kMostLargest = 5;
+
  private:
   void forget_smallest() noexcept;
   void collect(std::span<const Process> list);

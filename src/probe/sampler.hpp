@@ -82,6 +82,11 @@ class Sampler {
     return processes_.take_consumers(now_ns);
   }
 
+  // Who holds most memory, as of the last tick.
+  [[nodiscard]] std::vector<record::Consumer> largest() const noexcept {
+    return Consumers::largest(processes_.list());
+  }
+
   // After the root process was killed by SIGKILL, at once: the end, when it was for want of memory.
   std::optional<record::End> out_of_memory() { return oom_.end(buffer_); }
 

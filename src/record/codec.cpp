@@ -140,7 +140,8 @@ void fields(auto& field, auto& record)
 void fields(auto& field, auto& record)
   requires std::is_same_v<std::remove_cvref_t<decltype(record)>, NearLimit>
 {
-  each(field, record.time_ns, record.source, record.memory_bytes, record.limit_bytes);
+  each(field, record.time_ns, record.source, record.memory_bytes, record.limit_bytes,
+       record.largest);
 }
 void fields(auto& field, auto& record)
   requires std::is_same_v<std::remove_cvref_t<decltype(record)>, Told>

@@ -240,6 +240,7 @@ struct NearLimit {
   std::string source;  // which limit
   std::int64_t memory_bytes = 0;
   std::int64_t limit_bytes = 0;
+  std::vector<Consumer> largest{};  // of the tree, by memory, at that moment; their CPU time is 0
 };
 
 // A later kernel's user was told how this recording ended; that kernel appended it.

@@ -140,8 +140,13 @@ struct Line {
     return fmt::format("stacks time_ns={} text={}", stacks.time_ns, quoted(stacks.text));
   }
   std::string operator()(const NearLimit& near) const {
-    return fmt::format("near_limit time_ns={} source={} memory_bytes={} limit_bytes={}",
-                       near.time_ns, quoted(near.source), near.memory_bytes, near.limit_bytes);
+    std::string line =
+        fmt::format("near_limit time_ns={} source={} memory_bytes={} limit_bytes={}", near.time_ns,
+                    quoted(near.source), near.memory_bytes, near.limit_bytes);
+    for (const Consumer& one : near.largest) {
+      line += fmt::format(" {}[{}]={}", quoted(one.name), one.pid, one.memory_bytes);
+    }
+    return line;
   }
   std::string operator()(const Told& told) const {
     return fmt::format("told wall_ns={}", told.wall_ns);

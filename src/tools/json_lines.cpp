@@ -121,11 +121,16 @@ struct Objects {
     return {{"kind", "stacks"}, {"time_ns", stacks.time_ns}, {"text", stacks.text}};
   }
   Json operator()(const record::NearLimit& near) const {
+    Json largest = Json::array();
+    for (const auto& one : near.largest) {
+      largest.push_back({{"pid", one.pid}, {"name", one.name}, {"memory_bytes", one.memory_bytes}});
+    }
     return {{"kind", "near_limit"},
             {"time_ns", near.time_ns},
             {"source", near.source},
             {"memory_bytes", near.memory_bytes},
-            {"limit_bytes", near.limit_bytes}};
+            {"limit_bytes", near.limit_bytes},
+            {"largest", std::move(largest)}};
   }
   Json operator()(const record::Told& told) const {
     return {{"kind", "told"}, {"wall_ns", told.wall_ns}};

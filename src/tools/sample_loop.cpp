@@ -238,8 +238,7 @@ class Loop {
   // Who used what since the edge before; not where that was a moment ago, or one process is all.
   void push_consumers() {
     record::Consumers consumers = sampler_.take_consumers(last_sample_ns_);
-    const bool named = std::exchange(memory_was_short_, false);
-    if (consumers.end_ns - consumers.begin_ns < kLeastConsumersNs && !named) return;
+    if (consumers.end_ns - consumers.begin_ns < kLeastConsumersNs) return;
     if (consumers.list.size() > 1 || consumers.others > 0 || consumers.others_cpu_time_ns > 0)
       push(std::move(consumers));
   }
@@ -278,9 +277,9 @@ class Loop {
   void look_at_memory(std::int64_t now_ns) {
     auto near = guard_.look(now_ns);
     if (!near) return;
-    memory_was_short_ = true;
     // Who uses it now may be gone once the cell is stopped.
     take_sample(record::kEdgeSample, base::monotonic_ns());
+    near->largest = sampler_.largest();
     std::string message;
     record::encode_message(*near, message);
     base::send_message(options_.socket_fd, message);
@@ -420,7 +419,6 @@ class Loop {
   std::int64_t root_start_ticks_ = 0;
   bool root_ended_ = false;
   bool close_asked_ = false;
-  bool memory_was_short_ = false;  // in the running cell: who has used it is to be told
   std::string close_reason_;
 };
 

@@ -196,6 +196,13 @@ TEST(Consumers, AreTheRootTheLargestAndThoseThatUsedMost) {
     ASSERT_NE(find(consumers, pid), nullptr);
     EXPECT_GE(find(consumers, pid)->memory_bytes, 48 << 20);
   }
+  const auto largest = Consumers::largest(watched.tree.processes().list());
+  ASSERT_EQ(largest.size(), Consumers::kMostLargest);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_NE(std::ranges::find(large, largest[i].pid), large.end());
+    EXPECT_GE(largest[i].memory_bytes, 48 << 20);
+  }
+  EXPECT_GE(largest[1].memory_bytes, largest[2].memory_bytes);
   EXPECT_GE(consumers.list[0].cpu_time_ns, 18 * kMilli);
   EXPECT_EQ(consumers.others, 17 - 10);
   EXPECT_GE(consumers.others_cpu_time_ns, (5 + 6 + 7 + 8 + 9 + 10 + 11) * kMilli);

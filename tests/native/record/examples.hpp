@@ -44,7 +44,7 @@ inline std::vector<Record> one_of_each() {
                 {{4713, 77, "py\xff(", 2'000'000, 3 << 20, true},
                  {4714, 78, "", 1, unknown(State::kVanished), false}}},
       Stacks{13, "Thread 1:\n  f.py:3 in f\n"},
-      NearLimit{14, "the limit of a control group", 95, 100},
+      NearLimit{14, "the limit of a control group", 95, 100, {{7, 8, "python", 0, 95, false}}},
       Told{15},
   };
 }
