@@ -45,7 +45,8 @@ int zombie_wait_status(std::string_view stat, std::int64_t start_ticks) noexcept
     if (field == kExitCodeField) {
       int status = -1;
       std::from_chars(word.data(), word.data() + word.size(), status);
-      return state == 'Z' && start == start_ticks ? status : -1;
+      const bool meant = state == 'Z' && start >= 0 && start == start_ticks;
+      return meant && status >= 0 ? status : -1;
     }
     rest.remove_prefix(std::min(rest.size(), word.size() + 1));
   }

@@ -4,7 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <string>
+#include <string_view>
 
 #include "record/records.hpp"
 
@@ -18,7 +18,7 @@ record::End end_of(pid_t pid, std::int64_t start_ticks, int pidfd);
 // From a wait status as in waitpid(2).
 record::End end_from_wait_status(int status);
 
-// The exit_code field of a stat text of a zombie; -1 for anything else.
+// The exit_code field of a stat text of a zombie that began then; -1 for anything else.
 int zombie_wait_status(std::string_view stat, std::int64_t start_ticks) noexcept;
 
 }  // namespace tools

@@ -96,6 +96,11 @@ TEST(ZombieWaitStatus, BelievesOnlyTheZombieThatWasMeant) {
   }
   EXPECT_EQ(zombie_wait_status("12 (a) R 1", 777), -1);
   EXPECT_EQ(zombie_wait_status("", 777), -1);
+  stat.replace(stat.rfind('9'), 1, "-7");
+  EXPECT_EQ(zombie_wait_status(stat, 777), -1);
+  stat.replace(stat.rfind("-7"), 2, "9");
+  stat.replace(stat.rfind("777"), 3, "x");
+  EXPECT_EQ(zombie_wait_status(stat, -1), -1);
 }
 
 }  // namespace
