@@ -10,6 +10,8 @@
 #include "base/memory.hpp"
 #include "base/socket.hpp"
 #include "record/codec.hpp"
+#include "store/chunk_walk.hpp"
+#include "store/log_bytes.hpp"
 #include "tools/copy.hpp"
 
 namespace tools {
@@ -29,30 +31,57 @@ record::Sample row_of(const record::Rows& rows, std::size_t row) {
   return sample;
 }
 
+bool is_rows(record::ChunkKind kind) noexcept {
+  return kind == record::ChunkKind::kPlainRow || kind == record::ChunkKind::kSealedRows;
+}
+
+std::optional<record::Sample> last_row_at(store::ChunkWalk& walk, std::size_t offset) {
+  walk.seek(offset);
+  const store::ChunkWalk::Step step = walk.next();
+  if (step.what != store::ChunkWalk::Step::What::kChunk) return std::nullopt;
+  const auto rows = step.chunk.kind == record::ChunkKind::kPlainRow
+                        ? record::decode_plain_row(step.chunk.payload)
+                        : record::decode_sealed_rows(step.chunk.payload);
+  if (!rows || rows->count == 0) return std::nullopt;
+  return row_of(*rows, rows->count - 1);
+}
+
+record::Schema schema_at(store::ChunkWalk& walk, std::size_t offset) {
+  walk.seek(offset);
+  const store::ChunkWalk::Step step = walk.next();
+  if (step.what != store::ChunkWalk::Step::What::kChunk) return {};
+  auto record = record::decode(step.chunk.kind, step.chunk.payload);
+  auto* schema = record ? std::get_if<record::Schema>(&*record) : nullptr;
+  return schema != nullptr ? std::move(*schema) : record::Schema();
+}
+
 }  // namespace
 
 ResumePoint resume_point(int fd) {
+  using What = store::ChunkWalk::Step::What;
   ResumePoint point;
-  std::string bytes(base::file_size(fd).value_or(0), '\0');
-  const auto count = base::read_at(fd, bytes, 0);
-  bytes.resize(count.value_or(0));
-  record::LogReader reader(bytes);
-  record::Schema schema;
-  while (const auto chunk = reader.next()) {
-    point.sequence = chunk->sequence + 1;
-    std::optional<record::Rows> rows;
-    if (chunk->kind == record::ChunkKind::kPlainRow) {
-      rows = record::decode_plain_row(chunk->payload);
-    } else if (chunk->kind == record::ChunkKind::kSealedRows) {
-      rows = record::decode_sealed_rows(chunk->payload);
-    } else if (auto record = record::decode(chunk->kind, chunk->payload)) {
-      if (auto* found = std::get_if<record::Schema>(&*record)) schema = std::move(*found);
+  const std::size_t size = base::file_size(fd).value_or(0);
+  const store::LogBytes bytes(fd);
+  store::ChunkWalk walk(bytes, 0, size);
+  std::optional<std::size_t> schema;
+  std::optional<std::size_t> rows;
+  std::optional<std::size_t> schema_of_rows;
+  for (store::ChunkWalk::Step step = walk.next(); step.what != What::kEnd; step = walk.next()) {
+    if (step.what == What::kFailed) {
+      point.offset = size;
+      break;
     }
-    if (!rows || rows->count == 0) continue;
-    point.last_row = row_of(*rows, rows->count - 1);
-    point.schema = schema;
+    if (step.newer_version != 0) point.offset = step.damage.offset + step.damage.bytes;
+    if (step.what == What::kDamage) continue;
+    point.offset = step.chunk.end;
+    point.sequence = step.chunk.sequence + 1;
+    if (step.chunk.kind == record::ChunkKind::kSchema) schema = step.chunk.offset;
+    if (!is_rows(step.chunk.kind)) continue;
+    rows = step.chunk.offset;
+    schema_of_rows = schema;
   }
-  point.offset = reader.position();
+  if (rows) point.last_row = last_row_at(walk, *rows);
+  if (point.last_row && schema_of_rows) point.schema = schema_at(walk, *schema_of_rows);
   return point;
 }
 

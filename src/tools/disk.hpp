@@ -22,7 +22,9 @@ struct ResumePoint {
   record::Schema schema;  // of last_row
 };
 
-// Walks over what is there already (file, then spill when given). Reads the whole once.
+// Walks over what is there already, a block at a time: reads the whole once, and has no more of it
+// in memory than the longest chunk. What can't be read isn't written over: then `offset` is behind
+// all of it.
 ResumePoint resume_point(int fd);
 
 struct DiskOptions {
