@@ -17,6 +17,7 @@
 #include "base/memory.hpp"
 #include "base/socket.hpp"
 #include "watch/ours.hpp"
+#include "watch/sampler_command.hpp"
 #include "watch/stack_text.hpp"
 
 namespace watch {
@@ -332,40 +333,16 @@ bool Watch::start_sampler() {
   }
   try {
     auto [ours, theirs] = base::make_socket_pair();
-    std::vector<int> descriptors{theirs.fd(), recording_fd};
-    std::vector<std::string> arguments{options_.program, "sample",
-                                       "--socket",       "3",
-                                       "--recording",    "4",
-                                       "--root-pid",     std::to_string(owner_),
-                                       "--rate",         fmt::format("{}", rate_hz_)};
-    const auto pass = [&](const char* option, int fd) {
-      arguments.emplace_back(option);
-      arguments.push_back(std::to_string(3 + descriptors.size()));
-      descriptors.push_back(fd);
-    };
-    if (root_pidfd_.valid()) pass("--root-pidfd", root_pidfd_.fd());
-    if (spill_.valid()) {
-      pass("--spill", spill_.fd());
-      arguments.emplace_back("--spill-offset");
-      arguments.push_back(std::to_string(spill_offset_));
-    }
-    const auto number = [&](const char* option, std::int64_t value, std::int64_t least) {
-      if (value < least) return;
-      arguments.emplace_back(option);
-      arguments.push_back(std::to_string(value));
-    };
-    number("--most-bytes", options_.most_bytes, 1);
-    number("--keep-days", options_.keep_days, 0);
-    number("--keep-bytes", options_.keep_bytes, 0);
-    if (!options_.process_level) arguments.emplace_back("--no-process");
-    if (!options_.node_level) arguments.emplace_back("--no-node");
+    const SamplerCommand command =
+        sampler_command(options_, owner_, rate_hz_,
+                        {theirs.fd(), recording_fd, root_pidfd_.fd(), spill_.fd(), spill_offset_});
     socket_ = std::move(ours);
     socket_identity_ = base::identity_of(socket_.fd()).value_or(base::FileIdentity{});
     send(record::Hello{options_.label});
     if (guard_percent_ > 0) send(record::Guard{guard_percent_});
     if (visible_devices_) send(*visible_devices_);
     settings_unsent_ = false;
-    sampler_ = base::start_hidden(options_.program, arguments, descriptors);
+    sampler_ = base::start_hidden(options_.program, command.arguments, command.descriptors);
   } catch (const base::Error& error) {
     socket_.close();
     lost_ = error.what();
