@@ -4,11 +4,12 @@ No IPython here: ``import jumper`` in a script costs next to nothing.
 """
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from . import _native
 from .settings import SETTINGS, Settings
@@ -78,6 +79,52 @@ def find(cells: Sequence[_native.CellInfo], name: str) -> _native.CellInfo:
     known = f"#{cells[0].index} to #{cells[-1].index}"
     what = f"no entry #{number}" if kind else f"no measured cell In [{number}]"
     raise ValueError(f"there is {what}: the history has {known}; `%jumper history` lists them")
+
+
+RANGE: Final = re.compile(r"(#?)([0-9]{1,18})-(#?)([0-9]{1,18})")
+
+
+def find_all(cells: Sequence[_native.CellInfo], text: str = "all") -> list[_native.CellInfo]:
+    """The cells that are meant, each once, in the order of the history.
+
+    Between commas or spaces: what `find` knows; `3-5`, the latest runs of In [3] to In [5];
+    `#2-#4`, entries 2 to 4; `all`, every cell that has finished. Raises ValueError with the whole
+    sentence.
+    """
+    chosen: dict[int, _native.CellInfo] = {}
+    for name in text.replace(",", " ").split() or ["all"]:
+        bounds = RANGE.fullmatch(name)
+        if name == "all":
+            found = [cell for cell in cells if not cell.running]
+            if not found:
+                raise ValueError("no cell has been measured yet: run one, then ask again")
+        elif bounds:
+            found = _between(cells, *bounds.groups())
+        else:
+            found = [find(cells, name)]
+        chosen.update((cell.index, cell) for cell in found)
+    return [chosen[index] for index in sorted(chosen)]
+
+
+def _between(
+    cells: Sequence[_native.CellInfo], kind: str, first: str, other_kind: str, last: str
+) -> list[_native.CellInfo]:
+    name = f"{kind}{first}-{other_kind}{last}"
+    if other_kind and not kind:
+        raise ValueError(f"{name!r} names no cells: write {first}-{last}, or #{first}-#{last}")
+    if int(first) > int(last):
+        raise ValueError(f"{name!r} names no cells: write the smaller number first")
+    numbered = {
+        cell.index if kind else cell.execution_count: cell for cell in cells if not cell.running
+    }
+    found = [
+        cell
+        for number, cell in numbered.items()
+        if number is not None and int(first) <= number <= int(last)
+    ]
+    if not found:
+        raise ValueError(f"there is no measured cell in {name}: `%jumper history` lists them")
+    return found
 
 
 class Cell:
