@@ -6,15 +6,7 @@
 namespace store {
 namespace {
 
-constexpr std::int64_t kLeastProcessNs = 50'000'000;
-constexpr std::int64_t kLeastNodeNs = 100'000'000;    // its CPU time counts in 10 ms steps
-constexpr std::int64_t kLeastUserNs = 2'000'000'000;  // looked at once a second
 constexpr double kMillicores = 1000;
-
-std::int64_t least_ns(std::string_view level) noexcept {
-  if (level == "user") return kLeastUserNs;
-  return level == "node" ? kLeastNodeNs : kLeastProcessNs;
-}
 
 }  // namespace
 
@@ -23,7 +15,7 @@ LevelTrack::LevelTrack(std::string_view name, const CellSpan& span, const GapTab
     : name_(name),
       span_(span),
       cores_(cores),
-      cpu_(gaps, least_ns(name), slack_of(kCpuTime)),
+      cpu_(gaps, rate_rule(name, kCounterNames[kCpuTime])),
       memory_(gaps),
       measured_memory_(gaps),
       processes_(gaps),

@@ -6,42 +6,28 @@
 
 #include "record/value.hpp"
 #include "store/gap_table.hpp"
+#include "store/rates.hpp"
 
 namespace store {
 
-// The highest and the lowest rate of a counter. Samples are merged to intervals of at least
-// `least_ns` (and half a period), since a short one is mostly jitter; what is left at the end
-// belongs to the last interval. An interval that holds a gap, an unknown value or a counter that
-// fell by more than `rounding` says nothing.
+// The highest and the lowest rate of a counter, as shares of its capacity, 0 to 1.
 class RateRange {
  public:
-  RateRange(const GapTable& gaps, std::int64_t least_ns, std::int64_t rounding) noexcept
-      : gaps_(gaps), least_ns_(least_ns), rounding_(rounding) {}
+  RateRange(const GapTable& gaps, RateRule rule) noexcept : intervals_(gaps, rule) {}
 
-  // `capacity`: what the counter may gain in a nanosecond; the rates are fractions of it, 0 to 1.
-  void add(std::int64_t time_ns, record::Value value, double capacity);
-  void finish();
+  // `capacity`: what the counter may gain in a nanosecond.
+  void add(std::int64_t time_ns, record::Value value, double capacity) {
+    count(intervals_.add(time_ns, value, capacity));
+  }
+  void finish() { count(intervals_.finish()); }
 
   [[nodiscard]] std::optional<double> max() const noexcept { return max_; }
   [[nodiscard]] std::optional<double> min() const noexcept { return min_; }
 
  private:
-  struct Point {
-    std::int64_t time_ns = 0;
-    record::Value value = 0;
-    double capacity = 0;
-  };
-  struct Interval {
-    Point begin, end;
-  };
-  void count(const Interval& interval);
+  void count(const std::optional<RateInterval>& interval);
 
-  const GapTable& gaps_;
-  std::int64_t least_ns_;
-  std::int64_t rounding_;
-  std::optional<Point> begin_;  // of the interval that grows
-  std::optional<Point> last_;
-  std::optional<Interval> complete_;  // the last one, which may take what is left
+  RateIntervals intervals_;
   std::optional<double> max_, min_;
 };
 

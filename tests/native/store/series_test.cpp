@@ -45,7 +45,7 @@ TEST_F(Series, FindsGapsAndHolesBetweenSamples) {
 
 TEST_F(Series, MergesShortIntervalsAndGivesTheRestToTheLast) {
   const GapTable table = gaps();
-  RateRange range(table, 50 * kMs, 0);
+  RateRange range(table, RateRule{50 * kMs, 0});
   range.add(0, 0, 1);
   range.add(kMs, kMs, 1);             // 100 % for 1 ms: jitter
   range.add(100 * kMs, 51 * kMs, 1);  // 51 % of 100 ms
@@ -58,7 +58,7 @@ TEST_F(Series, MergesShortIntervalsAndGivesTheRestToTheLast) {
 
 TEST_F(Series, TellsNothingOfOneShortInterval) {
   const GapTable table = gaps();
-  RateRange range(table, 50 * kMs, 0);
+  RateRange range(table, RateRule{50 * kMs, 0});
   range.add(0, 0, 1);
   range.add(49 * kMs, 49 * kMs, 1);
   range.finish();
@@ -67,7 +67,7 @@ TEST_F(Series, TellsNothingOfOneShortInterval) {
 
 TEST_F(Series, LeavesOutUnknownValuesAndFalls) {
   const GapTable table = gaps();
-  RateRange range(table, 50 * kMs, 5);
+  RateRange range(table, RateRule{50 * kMs, 5});
   range.add(0, 0, 1);
   range.add(100 * kMs, record::unknown(record::State::kVanished), 1);
   range.add(200 * kMs, 90 * kMs, 1);

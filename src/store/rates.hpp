@@ -1,0 +1,62 @@
+#pragma once
+// How fast a counter rises between samples, by the one rule that summaries, plots and tables share:
+// what a summary calls the highest rate of a cell is the highest one that the others show.
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "record/value.hpp"
+#include "store/gap_table.hpp"
+
+namespace store {
+
+// What a counter gained between two samples that tell a rate.
+struct RateInterval {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;     // later
+  std::int64_t gained = 0;     // below 0 by rounding only
+  double capacity_per_ns = 1;  // what it may have gained in a nanosecond
+
+  [[nodiscard]] double share() const noexcept;       // of the capacity, 0 to 1
+  [[nodiscard]] double per_second() const noexcept;  // from 0 on
+};
+
+struct RateRule {
+  std::int64_t least_ns = 0;  // of an interval: a shorter one is mostly jitter
+  std::int64_t rounding = 0;  // by how much the counter may fall and still be right
+};
+// Of a column "<level>.<metric>". What is read once a second needs two of them.
+RateRule rate_rule(std::string_view level, std::string_view metric) noexcept;
+
+// Merges samples to intervals of at least the rule's length and half a period; what is left at the
+// end belongs to the last interval. An interval that would hold a gap, an unknown value or a
+// counter that fell isn't there at all. In constant memory.
+class RateIntervals {
+ public:
+  // `gaps` must outlive it.
+  RateIntervals(const GapTable& gaps, RateRule rule) noexcept : gaps_(gaps), rule_(rule) {}
+
+  // Samples in order of time, from the one at the begin of what is asked to the one at its end.
+  // Gives the interval before the newest one, which what follows can't change any more.
+  std::optional<RateInterval> add(std::int64_t time_ns, record::Value value,
+                                  double capacity_per_ns = 1);
+  // After the last sample: gives the last interval.
+  std::optional<RateInterval> finish();
+
+ private:
+  struct Point {
+    std::int64_t time_ns = 0;
+    record::Value value = 0;
+    double capacity_per_ns = 0;
+  };
+  static RateInterval between(const Point& begin, const Point& end) noexcept;
+
+  const GapTable& gaps_;
+  RateRule rule_;
+  std::optional<Point> begin_;  // of the interval that grows
+  std::optional<Point> last_;
+  std::optional<Point> from_, to_;  // the last complete one, which may take what is left
+};
+
+}  // namespace store
