@@ -1,7 +1,9 @@
 #pragma once
 // When a cell began and ended, how it ended, and the samples that stand at its two edges.
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "record/records.hpp"
@@ -25,6 +27,18 @@ struct CellSpan {
   std::string outcome_text;  // more about a death: "killed by signal 9 (SIGKILL)"; may be empty
   bool running = false;      // then `end` is the last sample
   [[nodiscard]] std::int64_t duration_ns() const noexcept { return end.time_ns - begin.time_ns; }
+  // The times of the first and the last row that speak of the cell.
+  [[nodiscard]] std::int64_t first_row_ns() const noexcept {
+    return begin.near ? std::min(begin.time_ns, begin.sample_ns) : begin.time_ns;
+  }
+  [[nodiscard]] std::int64_t last_row_ns() const noexcept {
+    return std::max(end.time_ns, end.sample_ns);
+  }
+  // Until then is said what the sample at the end has found out. (Hostile times: no overflow.)
+  [[nodiscard]] std::int64_t told_ns() const noexcept {
+    constexpr std::int64_t kLatestNs = std::numeric_limits<std::int64_t>::max() - kNearNs;
+    return std::min(last_row_ns(), kLatestNs) + kNearNs;
+  }
 };
 
 // An edge takes its edge sample when that is near; else the nearest sample within kNearNs; else

@@ -12,6 +12,7 @@
 #include "store/gap_table.hpp"
 #include "store/level_summary.hpp"
 #include "store/level_track.hpp"
+#include "store/machines.hpp"
 #include "store/other_metrics.hpp"
 #include "store/reasons.hpp"
 
@@ -24,21 +25,7 @@ constexpr std::int64_t kMostOthers = 1LL << 40;
 
 double seconds(std::int64_t ns) noexcept { return static_cast<double>(ns) / kNsPerSecond; }
 
-const record::Machine* machine_at(const Recording& recording, std::int64_t time_ns) {
-  const record::Machine* found = nullptr;
-  for (const record::Machine& machine : recording.machines()) {
-    if (found == nullptr || machine.time_ns <= time_ns) found = &machine;
-  }
-  return found;
-}
-
 constexpr std::array<std::string_view, 4> kLevels{"process", "user", "job", "node"};
-
-double cores_of(const record::Machine* machine, bool process) noexcept {
-  if (machine == nullptr) return 0;
-  if (process && !machine->affinity.empty()) return static_cast<double>(machine->affinity.size());
-  return static_cast<double>(std::max<std::int64_t>(machine->cores_online, 0));
-}
 
 std::vector<GapSummary> gaps_in(const Recording& recording, const CellSpan& span) {
   std::vector<GapSummary> gaps;
@@ -163,15 +150,13 @@ CellSummary summarize(const Recording& recording, const Cell& cell) {
   summary.gaps = gaps_in(recording, span);
   summary.rate_note = rate_note_of(recording, span);
 
-  const std::int64_t first_ns =
-      span.begin.near ? std::min(span.begin.time_ns, span.begin.sample_ns) : span.begin.time_ns;
-  const std::int64_t last_ns = std::max(span.end.time_ns, span.end.sample_ns);
+  const std::int64_t first_ns = span.first_row_ns();
+  const std::int64_t last_ns = span.last_row_ns();
   const GapTable gaps(recording, first_ns, last_ns);
   const record::Machine* machine = machine_at(recording, span.end.time_ns);
   std::deque<LevelTrack> tracks;
   for (const auto level : kLevels) {
-    const bool limited = level == "process" || level == "job";
-    tracks.emplace_back(level, span, gaps, cores_of(machine, limited));
+    tracks.emplace_back(level, span, gaps, cores_of(machine, level));
   }
   OtherMetrics others(gaps);
   RowFeeder feeder(span, tracks, others);
@@ -197,10 +182,7 @@ CellSummary summarize(const Recording& recording, const Cell& cell) {
   // The kernel's own counters alone make a level `process` even without a sampler.
   const bool no_rows =
       std::ranges::none_of(tracks, [](const LevelTrack& track) { return track.seen(); });
-  // What the sample at the end has found out is said just after it. (Hostile times: no overflow.)
-  constexpr std::int64_t kLatestNs = std::numeric_limits<std::int64_t>::max() - kNearNs;
-  const std::int64_t told_ns = std::max(span.end.time_ns, span.end.sample_ns);
-  const Reasons reasons(recording, first_ns, std::min(told_ns, kLatestNs) + kNearNs);
+  const Reasons reasons(recording, first_ns, span.told_ns());
   for (const LevelTrack& track : tracks) {
     const bool without_sampler = track.is_process() && recording.schemas().empty();
     if (track.seen() || (no_rows && (without_sampler || is_recorded(recording, track.name())))) {
