@@ -18,6 +18,7 @@
 #include "bind/report.hpp"
 #include "bind/session.hpp"
 #include "bind/stacks.hpp"
+#include "bind/table.hpp"
 #include "store/earlier.hpp"
 
 namespace nb = nanobind;
@@ -123,9 +124,36 @@ bind::Rendered summary_of(bind::Session& session, std::int64_t index, const std:
   return bind::render(known_summary(session, index), checked);
 }
 
+bind::Table table_of(bind::Session& session, const std::vector<std::int64_t>& indices,
+                     const std::string& level) {
+  bind::checked_level(level);
+  std::optional<bind::Table> table;
+  {
+    const nb::gil_scoped_release released;
+    session.with_cells(indices, [&](const auto& recording, const auto& cells, auto sources) {
+      table = bind::make_table(recording, cells, std::move(sources), level);
+    });
+  }
+  if (!table) throw nb::key_error("no such cell");
+  return std::move(*table);
+}
+
 std::int64_t checked_cell(const bind::Report& report, std::int64_t index) {
   if (!report.has(index)) no_such_cell(index);
   return index;
+}
+
+bind::Table table_of_report(const bind::Report& report, const std::vector<std::int64_t>& indices,
+                            const std::string& level) {
+  bind::checked_level(level);
+  std::vector<store::Cell> cells;
+  std::vector<std::string> sources;
+  for (const std::int64_t index : indices) {
+    cells.push_back(*report.recording().cell(checked_cell(report, index)));
+    sources.push_back(report.code(index));
+  }
+  const nb::gil_scoped_release released;
+  return bind::make_table(report.recording(), cells, std::move(sources), level);
 }
 
 nb::object path_object(const std::string& path) {
@@ -199,6 +227,8 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
       .def_ro("pid", &record::Consumer::pid)
       .def_prop_ro("name", [](const record::Consumer& self) { return text(self.name); })
       .def_ro("memory_bytes", &record::Consumer::memory_bytes);
+  bind::add_table(module);
+
   nb::class_<record::NearLimit>(module, "NearLimit")
       .def_prop_ro("source", [](const record::NearLimit& self) { return text(self.source); })
       .def_ro("memory_bytes", &record::NearLimit::memory_bytes)
@@ -250,6 +280,9 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
             return as_bytes(*code);
           },
           "index"_a)
+      .def("table", &table_of, "indices"_a, "level"_a = "process")
+      .def("totals", &bind::Session::totals, Released())
+      .def("save", &bind::Session::save, "fd"_a, Released())
       .def("status", &bind::Session::status, Released())
       .def(
           "take_warnings", [](bind::Session& self) { return self.watch().take_warnings(); },
@@ -295,6 +328,8 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
           "index"_a, "level"_a = "process")
       .def("history", &bind::Report::history, Released())
       .def("cells", &bind::Report::cells, Released())
+      .def("table", &table_of_report, "indices"_a, "level"_a = "process")
+      .def("totals", &bind::Report::totals, Released())
       .def("ending", &bind::Report::ending, Released())
       .def("told", &bind::Report::told)
       .def("label", [](const bind::Report& self) { return text(self.label()); })

@@ -4,6 +4,7 @@
 #include "store/ending.hpp"
 #include "store/summary.hpp"
 #include "view/last_curve.hpp"
+#include "view/summary.hpp"
 
 namespace bind {
 namespace {
@@ -42,6 +43,8 @@ Rendered Report::summary(std::int64_t index, const std::string& level) const {
 std::string Report::code(std::int64_t index) const {
   return recording_.source(*recording_.cell(index));
 }
+
+std::string Report::totals() const { return view::summary_json(store::summarize_all(recording_)); }
 
 Rendered Report::history() const {
   std::vector<std::string> sources;

@@ -28,6 +28,9 @@ class Report {
   [[nodiscard]] Rendered summary(std::int64_t index, const std::string& level) const;
   [[nodiscard]] std::string code(std::int64_t index) const;
 
+  [[nodiscard]] const store::Recording& recording() const noexcept { return recording_; }
+  [[nodiscard]] std::string totals() const;  // of the whole recording, as a summary's JSON
+
   [[nodiscard]] Rendered history() const;
   [[nodiscard]] std::vector<CellInfo> cells() const;
   [[nodiscard]] Ending ending() const;

@@ -1,9 +1,12 @@
 #include "bind/session.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <stdexcept>
 
+#include "base/clock.hpp"
+#include "base/error.hpp"
 #include "record/text.hpp"
 #include "view/history.hpp"
 #include "view/summary.hpp"
@@ -139,6 +142,40 @@ std::optional<std::string> Session::code(std::int64_t index) {
     return known.sources[i] ? *known.sources[i] : recording_.source(known.cells[i]);
   }
   return std::nullopt;
+}
+
+bool Session::with_cells(const std::vector<std::int64_t>& indices, const Take& take) {
+  if (!watch_->is_owner()) return indices.empty();
+  const std::lock_guard lock(mutex_);
+  const Known known = know();
+  std::vector<store::Cell> cells;
+  std::vector<std::string> sources;
+  for (const std::int64_t index : indices) {
+    const auto cell = std::ranges::lower_bound(
+        known.cells, index, {}, [](const store::Cell& one) { return one.begin.index; });
+    if (cell == known.cells.end() || cell->begin.index != index) return false;
+    const auto& source = known.sources[static_cast<std::size_t>(cell - known.cells.begin())];
+    sources.push_back(source ? *source : recording_.source(*cell));
+    cells.push_back(*cell);
+  }
+  take(recording_, cells, std::move(sources));
+  return true;
+}
+
+std::string Session::totals() {
+  if (!watch_->is_owner()) return {};
+  const std::lock_guard lock(mutex_);
+  know();
+  return view::summary_json(store::summarize_all(recording_));
+}
+
+void Session::save(int fd) {
+  if (!watch_->is_owner()) throw base::Error("cannot copy", "the recording", ECHILD);
+  const std::lock_guard lock(mutex_);
+  know();
+  if (!recording_.copy_to(fd, base::clock_ns(CLOCK_MONOTONIC))) {
+    throw base::Error("cannot copy", "the recording", errno);
+  }
 }
 
 std::optional<double> Session::own_cost_percent() const {

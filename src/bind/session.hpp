@@ -2,6 +2,7 @@
 // One session as Python sees it: the watch and its own recording, read back. No Python in here.
 // Any thread may call; in a forked child everything is empty.
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -72,6 +73,14 @@ class Session {
   Rendered history();
   std::vector<CellInfo> cells();
   std::optional<std::string> code(std::int64_t index);
+  // Hands `take` the cells of these indices with their code, in that order, while nothing else
+  // reads the recording. False when one isn't there.
+  using Take = std::function<void(const store::Recording&, const std::vector<store::Cell>&,
+                                  std::vector<std::string> sources)>;
+  bool with_cells(const std::vector<std::int64_t>& indices, const Take& take);
+  std::string totals();  // the figures of the whole recording, as a summary's JSON
+  // A copy into an empty file. Throws base::Error.
+  void save(int fd);
   Status status();
 
  private:

@@ -55,6 +55,10 @@ class ChunkIndex {
   void settle(bool at_rest);
 
   [[nodiscard]] std::size_t final_end() const noexcept { return final_.end; }
+  // The number of the chunk that comes behind it; nullopt: unknown.
+  [[nodiscard]] std::optional<std::uint32_t> final_sequence() const noexcept {
+    return final_.next_sequence;
+  }
   [[nodiscard]] bool has_provisional() const noexcept {
     return row_chunks_.size() > final_.row_chunks || !tail_damages_.empty();
   }

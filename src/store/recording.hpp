@@ -102,6 +102,12 @@ class Recording {
   // The schemas of the rows, in file order.
   [[nodiscard]] const std::vector<std::shared_ptr<const record::Schema>>& schemas() const noexcept;
 
+  // Writes what the recording holds into the empty file `fd`: its bytes up to the last whole chunk,
+  // as they are now. A recording without an end gets one of `now_ns` there, which says that it is a
+  // copy: wherever it is opened, its kernel isn't taken for killed. False with errno set; some of
+  // it may then be there.
+  bool copy_to(int fd, std::int64_t now_ns) const;
+
   // False when no more samples or cells can come: it has an end, or it was opened by name and
   // neither its root process (pid + start time) nor a sample of the last 5 s says otherwise.
   [[nodiscard]] bool is_live() const;

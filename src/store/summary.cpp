@@ -134,10 +134,7 @@ void add_consumers(const Recording& recording, const CellSpan& span, CellSummary
   }
 }
 
-}  // namespace
-
-CellSummary summarize(const Recording& recording, const Cell& cell) {
-  const CellSpan span = span_of(recording, cell);
+CellSummary figures_of(const Recording& recording, const Cell& cell, const CellSpan& span) {
   CellSummary summary;
   summary.index = cell.begin.index;
   if (cell.execution_count() >= 0) summary.execution_count = cell.execution_count();
@@ -191,8 +188,24 @@ CellSummary summarize(const Recording& recording, const Cell& cell) {
   }
   others.put_into(summary, reasons);
   summary.devices = recording.devices();
+  return summary;
+}
+
+}  // namespace
+
+CellSummary summarize(const Recording& recording, const Cell& cell) {
+  const CellSpan span = span_of(recording, cell);
+  CellSummary summary = figures_of(recording, cell, span);
   add_consumers(recording, span, summary);
   return summary;
+}
+
+CellSummary summarize_all(const Recording& recording) {
+  Cell all;
+  all.begin.time_ns = all.begin.sample_ns = recording.first_sample_ns();
+  record::CellEnd& end = all.end.emplace();
+  end.time_ns = end.sample_ns = recording.last_sample_ns();
+  return figures_of(recording, all, span_of(recording, all));
 }
 
 }  // namespace store

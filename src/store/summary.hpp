@@ -79,4 +79,8 @@ struct CellSummary {
 // The summary of a cell. Never throws for what the recording lacks: that is in `unknown`.
 CellSummary summarize(const Recording& recording, const Cell& cell);
 
+// The figures of the whole recording, as of a cell #0 from its first sample to its last, without
+// consumers. Unknown everywhere when there is no sample. Reads all rows.
+CellSummary summarize_all(const Recording& recording);
+
 }  // namespace store
