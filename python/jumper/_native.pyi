@@ -1,7 +1,7 @@
 """The C++ core as Python sees it. Nothing here knows IPython; nothing blocks with the GIL held."""
 
 from collections.abc import Sequence
-from typing import final
+from typing import Any, final
 
 __version__: str
 
@@ -61,6 +61,23 @@ class NearLimit:
     limit_bytes: int
     largest: list[Consumer]  # by memory, at that moment
 
+NO_NUMBER: int  # what stands in a Table's array where a number is unknown
+
+@final
+class Table:
+    """The samples of some cells; a column by its place in `columns`."""
+
+    rows: int
+    columns: list[tuple[str, bool]]  # the name, and whether NO_NUMBER is in it
+    head: str  # everything but the rows, as JSON (docs/export.md)
+
+    def array(self, column: int) -> Any:
+        """A NumPy array of int64, or for rates of float64 with NaN, which owns the table."""
+
+    def values(self, column: int) -> list[float | None]: ...
+    def write_csv(self, fd: int) -> None: ...
+    def write_json(self, fd: int) -> None: ...
+
 @final
 class Session:
     """The kernel's side of one recording: starts the sampler, marks cells, answers questions.
@@ -112,6 +129,15 @@ class Session:
 
     def cells(self) -> list[CellInfo]: ...
     def code(self, index: int) -> bytes: ...
+    def table(self, indices: Sequence[int], level: str = "process") -> Table:
+        """Their samples, in that order. level: "process", "user", "job", "node" or "all"."""
+
+    def totals(self) -> str:
+        """The figures of the whole recording as a summary's JSON, with a cell #0; "" in a fork."""
+
+    def save(self, fd: int) -> None:
+        """Writes a copy of the recording into an empty file."""
+
     def status(self) -> Status: ...
     def take_warnings(self) -> list[str]:
         """What the user must be told and hasn't been: each sentence once per session."""
@@ -154,6 +180,8 @@ class Report:
     def history(self) -> Rendered: ...
     def cells(self) -> list[CellInfo]: ...
     def code(self, index: int) -> bytes: ...
+    def table(self, indices: Sequence[int], level: str = "process") -> Table: ...
+    def totals(self) -> str: ...
     def ending(self) -> Ending: ...
     def told(self) -> bool: ...
     def label(self) -> str: ...

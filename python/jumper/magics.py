@@ -20,9 +20,9 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_magic, magics_class
 
-from . import earlier, guard, views
+from . import comparing, earlier, exporting, guard, totals, views
 from ._native import Error, Report, Session, Status
-from .session import find, program
+from .session import find, find_all, program
 from .settings import LEVELS, SETTINGS, Settings
 
 # What can be asked, with what stands after it and what it says.
@@ -32,13 +32,21 @@ VERBS: Final = {
     "summary": ("[CELL] [--level L]", "what a cell used; without CELL the last one"),
     "history": ("", "all cells that were measured"),
     "code": ("CELL", "a cell's text, as it was when it ran"),
+    "compare": ("CELL CELL [--level L]", "two runs side by side: figures and code"),
+    "total": ("[--level L]", "all cells together: time, core-hours, memory, I/O, GPU-hours"),
+    "export": ("[CELLS] [--level L] [--to NAME|-o FILE]", "samples as a variable or a file"),
+    "save": ("FILE", "a copy of the recording, to be opened elsewhere"),
     "guard": ("memory=95%|off", "interrupts a cell before it fills memory; without more: is it on"),
-    "open": ("last|FILE [summary|history|code] [CELL]", "an earlier recording, to read"),
+    "open": ("last|FILE [QUESTION …]", "an earlier recording, to read"),
     "doctor": ("", "tries everything that measuring needs, says what would help"),
     "help": ("", "this list"),
 }
-QUESTIONS: Final = ("summary", "history", "code")  # about an earlier recording
-CELLS: Final = "CELL: n is the latest run of In [n], #k entry k of the history, -1 the last cell."
+# About an earlier recording.
+QUESTIONS: Final = ("summary", "history", "code", "compare", "total", "export")
+CELLS: Final = (
+    "CELL: n is the latest run of In [n], #k entry k of the history, -1 the last cell. "
+    "CELLS: several of them, or ranges: 3-5, #2-#4, all."
+)
 DOCTOR_S: Final = 60  # each of its checks has a limit of its own; all together 41 s
 CHANGEABLE: Final = tuple(name for name, setting in SETTINGS.items() if setting.choices)
 
@@ -63,12 +71,17 @@ class JumperMagics(Magics):
         %jumper summary [CELL] [--level L]  what a cell used; without CELL the last one
         %jumper history                     all cells that were measured
         %jumper code CELL                   a cell's text, as it was when it ran
+        %jumper compare CELL CELL           two runs side by side: figures and code
+        %jumper total                       all cells together: core-hours, memory, I/O
+        %jumper export [CELLS] --to NAME    samples as a variable; -o FILE: as a file
+        %jumper save FILE                   a copy of the recording, to be opened elsewhere
         %jumper guard memory=95%|off        interrupts a cell before it fills memory
-        %jumper open last|FILE              an earlier recording; then summary, history, code
+        %jumper open last|FILE              an earlier recording; then a question, as summary
         %jumper doctor                      what works here, what doesn't, what would help
         %jumper help                        the same with all that can be set
 
         CELL: n is the latest run of In [n], #k entry k of the history, -1 the last cell.
+        CELLS: several of them, or ranges: 3-5, #2-#4, all.
         """
         try:
             verb, *arguments = shlex.split(line) or ["status"]
@@ -149,6 +162,66 @@ class JumperMagics(Magics):
         _refuse("code", arguments[1:])
         index = find(of.cells(), arguments[0]).index
         self._publish(views.code(of.code(index)))
+
+    def _compare(self, arguments: list[str], of: Session | Report | None = None) -> None:
+        of = of or self._session
+        chosen, names = exporting.options("compare", arguments, ("--level",))
+        if len(names) != 2:
+            raise ValueError("compare needs two cells, as in `%jumper compare 3 5` or `#1 -1`")
+        level = self._one_level(chosen)
+        indices = [find(of.cells(), name).index for name in names]
+        _settle(of)
+        first, second = (of.summary(index, level) for index in indices)
+        codes = of.code(indices[0]), of.code(indices[1])
+        self._publish(comparing.compare(first, second, codes, level))
+
+    def _total(self, arguments: list[str], of: Session | Report | None = None) -> None:
+        of = of or self._session
+        chosen, rest = exporting.options("total", arguments, ("--level",))
+        _refuse("total", rest)
+        self._publish(totals.total(of.totals(), of.history().json, self._one_level(chosen)))
+
+    def _export(self, arguments: list[str], of: Session | Report | None = None) -> None:
+        of = of or self._session
+        chosen, names = exporting.options(
+            "export", arguments, ("--level", "--to", "-o"), ("--force",)
+        )
+        if ("--to" in chosen) == ("-o" in chosen):
+            raise ValueError(
+                "export needs one target: --to NAME for a variable of the notebook, or -o FILE "
+                f"({', '.join(exporting.WRITERS)})"
+            )
+        indices = [cell.index for cell in find_all(of.cells(), " ".join(names))]
+        _settle(of)
+        table = of.table(indices, self._level(chosen))
+        if "-o" in chosen:
+            path, force = chosen["-o"], "--force" in chosen
+            self._publish(exporting.to_file(table, path, force=force))
+        elif self.shell is not None:
+            name = chosen["--to"]
+            self._publish(exporting.to_variable(table, self.shell.user_ns, name))
+
+    def _save(self, arguments: list[str]) -> None:
+        chosen, paths = exporting.options("save", arguments, (), ("--force",))
+        if len(paths) != 1:
+            raise ValueError("save needs the path of the copy, as in `%jumper save run.jumper`")
+        _settle(self._session)
+        path = exporting.save(
+            paths[0], lambda file: self._session.save(file.fileno()), force="--force" in chosen
+        )
+        where = f"{path} ({views.size(path.stat().st_size)})"
+        about = f"`%jumper open {shlex.quote(str(path))}`, `jumper report` read it anywhere"
+        self._publish(views.table([("saved", where), ("", about)]))
+
+    def _level(self, chosen: dict[str, str]) -> str:
+        if "--level" in chosen:
+            SETTINGS["level"].check(chosen["--level"])
+        return chosen.get("--level") or self._settings.level
+
+    def _one_level(self, chosen: dict[str, str]) -> str:
+        """Where all levels together say nothing: the kernel's own processes."""
+        level = self._level(chosen)
+        return LEVELS[0] if level == "all" else level
 
     def _guard(self, arguments: list[str]) -> None:
         if arguments:
@@ -250,9 +323,16 @@ def completions(line: str) -> tuple[str, ...]:
         return ("memory=", "off")
     if verb == "open":
         return ("last",) if len(words) == 1 else QUESTIONS if len(words) == 2 else ()
-    if verb == "summary":
+    if verb in ("summary", "compare", "total", "export"):
         return LEVELS if words[-2:-1] == ["--level"] or "=" in words[-1] else ("--level",)
     return ()
+
+
+def _settle(of: Session | Report) -> None:
+    """Waits a little for the last sample of the last cell that has finished."""
+    if isinstance(of, Session):
+        finished = [cell.index for cell in of.cells() if not cell.running]
+        of.wait(finished[-1] if finished else 0)
 
 
 def _examine(directory: str | None) -> str:
