@@ -11,16 +11,23 @@ namespace {
 constexpr double kNsPerSecond = 1e9;
 constexpr std::int64_t kLeastProcessNs = 50'000'000;
 constexpr std::int64_t kLeastNodeNs = 100'000'000;    // its CPU time counts in 10 ms steps
-constexpr std::int64_t kLeastSlowNs = 2'000'000'000;  // of what is looked at once a second
+constexpr std::int64_t kLeastUserNs = 2'000'000'000;  // looked at once a second
+// What else is looked at once a second: an interval ends with a new value.
+constexpr std::int64_t kLeastSlowNs = 900'000'000;
+constexpr std::int64_t kUnchangedNs = 2'500'000'000;
 
 bool is_slow(std::string_view level, std::string_view metric) noexcept {
-  if (level == "user" || metric.starts_with("net_") || metric.starts_with("pressure_")) return true;
+  if (metric.starts_with("net_") || metric.starts_with("pressure_")) return true;
   const bool paging = metric.ends_with("page_faults") || metric.starts_with("swap_");
   const bool device = metric.starts_with("gpu") || metric.starts_with("drm");
   return device || (level == "node" && paging);
 }
 
 }  // namespace
+
+RowStep row_step(const GapTable& gaps, std::int64_t last_ns, std::int64_t time_ns) noexcept {
+  return {time_ns, last_ns > 0 && gaps.between(last_ns, time_ns), gaps.period_ns(time_ns)};
+}
 
 double RateInterval::share() const noexcept {
   const auto time_ns = static_cast<double>(end_ns - begin_ns);
@@ -33,8 +40,9 @@ double RateInterval::per_second() const noexcept {
 }
 
 RateRule rate_rule(std::string_view level, std::string_view metric) noexcept {
-  RateRule rule{level == "node" ? kLeastNodeNs : kLeastProcessNs, 0};
-  if (is_slow(level, metric)) rule.least_ns = kLeastSlowNs;
+  if (level == "user") return {kLeastUserNs, 0, 0};
+  if (is_slow(level, metric)) return {kLeastSlowNs, 0, kUnchangedNs};
+  RateRule rule{level == "node" ? kLeastNodeNs : kLeastProcessNs, 0, 0};
   // A tree's total falls by rounding when a child is waited for.
   const auto name = std::ranges::find(kCounterNames, metric);
   if (level == "process" && name != kCounterNames.end()) {
@@ -43,24 +51,24 @@ RateRule rate_rule(std::string_view level, std::string_view metric) noexcept {
   return rule;
 }
 
-std::optional<RateInterval> RateIntervals::add(std::int64_t time_ns, record::Value value,
+std::optional<RateInterval> RateIntervals::add(const RowStep& step, record::Value value,
                                                double capacity_per_ns) {
   if (!record::is_known(value) || !(capacity_per_ns > 0)) {
     begin_.reset();
     last_.reset();
     return std::nullopt;
   }
-  const Point now{time_ns, value, capacity_per_ns};
-  if (last_ && (last_->value - value > rule_.rounding || gaps_.between(last_->time_ns, time_ns))) {
-    begin_.reset();
-  }
+  const Point now{step.time_ns, value, capacity_per_ns, step.period_ns};
+  if (last_ && (last_->value - value > rule_.rounding || step.after_gap)) begin_.reset();
+  const bool changed = !last_ || last_->value != value;
   last_ = now;
   if (!begin_) {
     begin_ = now;
     return std::nullopt;
   }
-  const std::int64_t least_ns = std::max(rule_.least_ns, gaps_.period_ns(begin_->time_ns) / 2);
-  if (time_ns - begin_->time_ns < least_ns) return std::nullopt;
+  const std::int64_t time_ns = step.time_ns - begin_->time_ns;
+  if (time_ns < std::max(rule_.least_ns, begin_->period_ns / 2)) return std::nullopt;
+  if (!changed && time_ns < rule_.unchanged_ns) return std::nullopt;
   std::optional<RateInterval> complete;
   if (from_) complete = between(*from_, *to_);
   from_ = begin_;
@@ -69,10 +77,12 @@ std::optional<RateInterval> RateIntervals::add(std::int64_t time_ns, record::Val
 }
 
 std::optional<RateInterval> RateIntervals::finish() {
-  if (!from_) return std::nullopt;
-  if (begin_ && last_ && begin_->time_ns == to_->time_ns) to_ = last_;
-  const RateInterval complete = between(*from_, *to_);
-  from_.reset();
+  std::optional<RateInterval> complete;
+  if (from_) {
+    if (begin_ && last_ && begin_->time_ns == to_->time_ns) to_ = last_;
+    complete = between(*from_, *to_);
+  }
+  *this = RateIntervals(rule_);
   return complete;
 }
 

@@ -11,6 +11,15 @@
 
 namespace store {
 
+// What all columns of a row share.
+struct RowStep {
+  std::int64_t time_ns = 0;
+  bool after_gap = false;      // nothing may be concluded about the time since the row before
+  std::int64_t period_ns = 0;  // between two samples, from this row on
+};
+// `last_ns`: the row before; 0: there is none.
+RowStep row_step(const GapTable& gaps, std::int64_t last_ns, std::int64_t time_ns) noexcept;
+
 // What a counter gained between two samples that tell a rate.
 struct RateInterval {
   std::int64_t begin_ns = 0;
@@ -25,8 +34,11 @@ struct RateInterval {
 struct RateRule {
   std::int64_t least_ns = 0;  // of an interval: a shorter one is mostly jitter
   std::int64_t rounding = 0;  // by how much the counter may fall and still be right
+  // It is read more seldom than rows are taken: an interval ends where the value has changed, or
+  // after that time; 0: every row has a new value.
+  std::int64_t unchanged_ns = 0;
 };
-// Of a column "<level>.<metric>". What is read once a second needs two of them.
+// Of a column "<level>.<metric>".
 RateRule rate_rule(std::string_view level, std::string_view metric) noexcept;
 
 // Merges samples to intervals of at least the rule's length and half a period; what is left at the
@@ -34,14 +46,13 @@ RateRule rate_rule(std::string_view level, std::string_view metric) noexcept;
 // counter that fell isn't there at all. In constant memory.
 class RateIntervals {
  public:
-  // `gaps` must outlive it.
-  RateIntervals(const GapTable& gaps, RateRule rule) noexcept : gaps_(gaps), rule_(rule) {}
+  explicit RateIntervals(RateRule rule) noexcept : rule_(rule) {}
 
   // Samples in order of time, from the one at the begin of what is asked to the one at its end.
   // Gives the interval before the newest one, which what follows can't change any more.
-  std::optional<RateInterval> add(std::int64_t time_ns, record::Value value,
+  std::optional<RateInterval> add(const RowStep& step, record::Value value,
                                   double capacity_per_ns = 1);
-  // After the last sample: gives the last interval.
+  // After the last sample: gives the last interval. Then it begins anew.
   std::optional<RateInterval> finish();
 
  private:
@@ -49,10 +60,10 @@ class RateIntervals {
     std::int64_t time_ns = 0;
     record::Value value = 0;
     double capacity_per_ns = 0;
+    std::int64_t period_ns = 0;
   };
   static RateInterval between(const Point& begin, const Point& end) noexcept;
 
-  const GapTable& gaps_;
   RateRule rule_;
   std::optional<Point> begin_;  // of the interval that grows
   std::optional<Point> last_;

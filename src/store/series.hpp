@@ -13,11 +13,12 @@ namespace store {
 // The highest and the lowest rate of a counter, as shares of its capacity, 0 to 1.
 class RateRange {
  public:
-  RateRange(const GapTable& gaps, RateRule rule) noexcept : intervals_(gaps, rule) {}
+  RateRange(const GapTable& gaps, RateRule rule) noexcept : gaps_(gaps), intervals_(rule) {}
 
   // `capacity`: what the counter may gain in a nanosecond.
   void add(std::int64_t time_ns, record::Value value, double capacity) {
-    count(intervals_.add(time_ns, value, capacity));
+    count(intervals_.add(row_step(gaps_, last_ns_, time_ns), value, capacity));
+    last_ns_ = time_ns;
   }
   void finish() { count(intervals_.finish()); }
 
@@ -27,7 +28,9 @@ class RateRange {
  private:
   void count(const std::optional<RateInterval>& interval);
 
+  const GapTable& gaps_;
   RateIntervals intervals_;
+  std::int64_t last_ns_ = 0;
   std::optional<double> max_, min_;
 };
 

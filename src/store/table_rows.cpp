@@ -53,28 +53,26 @@ TableRows::TableRows(const Recording& recording, Table& table)
   }
 }
 
-RateIntervals TableRows::intervals_of(const Recorded& one, const GapTable& gaps) const {
-  return {gaps, rate_rule(one.level(), one.metric())};
-}
-
 void TableRows::add_cell(const Cell& cell, const CellSpan& span, const GapTable& gaps) {
   first_row_ = table_.rows;
   times_ns_.clear();
   rising_.clear();
-  for (const Recorded& one : recorded_) rising_.push_back({intervals_of(one, gaps), 0});
+  for (const Recorded& one : recorded_) {
+    rising_.push_back({RateIntervals(rate_rule(one.level(), one.metric())), 0});
+  }
   const record::Machine* machine = machine_at(recording_, span.end.time_ns);
   for (const auto level : kLevels) cores_[std::string(level)] = cores_of(machine, level);
   recording_.visit_rows(
       span.first_row_ns(), span.last_row_ns(),
       [&](const auto& schema, const record::Rows& rows, std::size_t row) {
-        if (schema != schema_) look_up(schema, gaps);
+        if (schema != schema_) look_up(schema);
         if ((table_.rows + 1) * table_.columns.size() > Recording::kMostWindowValues) {
           throw base::Error(
               "cannot export the samples of", fmt::format("#{}", cell.begin.index),
               fmt::format("together they are more than {} numbers", Recording::kMostWindowValues),
               "ask for fewer cells, or for one level");
         }
-        add_row(cell, span, rows, row);
+        add_row(cell, span, gaps, rows, row);
         return true;
       });
   for (std::size_t i = 0; i < recorded_.size(); ++i) {
@@ -82,7 +80,7 @@ void TableRows::add_cell(const Cell& cell, const CellSpan& span, const GapTable&
   }
 }
 
-void TableRows::look_up(const std::shared_ptr<const record::Schema>& schema, const GapTable& gaps) {
+void TableRows::look_up(const std::shared_ptr<const record::Schema>& schema) {
   schema_ = schema;
   places_.clear();
   capacities_.clear();
@@ -98,13 +96,13 @@ void TableRows::look_up(const std::shared_ptr<const record::Schema>& schema, con
     const auto place =
         known != by_name_.end()
             ? std::optional(known->second)
-            : add_column(schema->columns[i], all ? name : name.substr(level.size() + 1), gaps);
+            : add_column(schema->columns[i], all ? name : name.substr(level.size() + 1));
     if (place && taken.insert(*place).second) places_.push_back({i, *place});
   }
 }
 
 std::optional<std::size_t> TableRows::add_column(const record::Column& column,
-                                                 std::string_view name, const GapTable& gaps) {
+                                                 std::string_view name) {
   if (table_.columns.size() >= kMostColumns || !names_.emplace(name).second) return std::nullopt;
   const bool counter = column.kind == record::Kind::kCounter;
   Recorded one{column.name, table_.columns.size(), {}, 0, 0, false};
@@ -131,15 +129,16 @@ std::optional<std::size_t> TableRows::add_column(const record::Column& column,
       one.rate.form = DerivedRate::Form::kNone;
     }
   }
-  rising_.push_back({intervals_of(one, gaps), times_ns_.size()});
+  rising_.push_back({RateIntervals(rate_rule(one.level(), one.metric())), times_ns_.size()});
   recorded_.push_back(std::move(one));
   by_name_.emplace(column.name, recorded_.size() - 1);
   return recorded_.size() - 1;
 }
 
-void TableRows::add_row(const Cell& cell, const CellSpan& span, const record::Rows& rows,
-                        std::size_t row) {
+void TableRows::add_row(const Cell& cell, const CellSpan& span, const GapTable& gaps,
+                        const record::Rows& rows, std::size_t row) {
   const std::int64_t time_ns = rows.time_ns[row];
+  const RowStep step = row_step(gaps, times_ns_.empty() ? 0 : times_ns_.back(), time_ns);
   const std::int64_t count = cell.execution_count();
   table_.columns[0].numbers.push_back(cell.begin.index);
   table_.columns[1].numbers.push_back(count < 0 ? kNoNumber : count);
@@ -170,7 +169,7 @@ void TableRows::add_row(const Cell& cell, const CellSpan& span, const record::Ro
     const double cores = capacity_of(one, rows, row);
     one.no_capacity = !(cores > 0);
     put_rate(one, rising_[place.recorded],
-             rising_[place.recorded].intervals.add(time_ns, value, cores));
+             rising_[place.recorded].intervals.add(step, value, cores));
   }
   for (std::size_t i = 0; i < recorded_.size(); ++i) {
     if (!seen[i]) put(recorded_[i], record::unknown(record::State::kNotSupported));

@@ -53,16 +53,15 @@ class TableRows {
     std::size_t next_row = 0;  // that has no rate yet
   };
 
-  void look_up(const std::shared_ptr<const record::Schema>& schema, const GapTable& gaps);
-  std::optional<std::size_t> add_column(const record::Column& column, std::string_view name,
-                                        const GapTable& gaps);
-  void add_row(const Cell& cell, const CellSpan& span, const record::Rows& rows, std::size_t row);
+  void look_up(const std::shared_ptr<const record::Schema>& schema);
+  std::optional<std::size_t> add_column(const record::Column& column, std::string_view name);
+  void add_row(const Cell& cell, const CellSpan& span, const GapTable& gaps,
+               const record::Rows& rows, std::size_t row);
   void put(Recorded& one, record::Value value);
   // In the level's cores as the row has them, else as the machine has.
   [[nodiscard]] double capacity_of(const Recorded& one, const record::Rows& rows,
                                    std::size_t row) const;
   void put_rate(const Recorded& one, Rising& rising, const std::optional<RateInterval>& interval);
-  [[nodiscard]] RateIntervals intervals_of(const Recorded& one, const GapTable& gaps) const;
 
   const Recording& recording_;
   Table& table_;
