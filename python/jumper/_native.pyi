@@ -17,6 +17,14 @@ class Rendered:
     json: str  # one line; the object described in docs/formats.md
 
 @final
+class Plot:
+    """The curves of some cells in three forms."""
+
+    text: str  # a line for each curve
+    svg: str  # a whole document
+    json: str  # one line; the object described in docs/formats.md
+
+@final
 class CellInfo:
     index: int  # the history entry #k, from 1
     execution_count: int | None
@@ -127,6 +135,17 @@ class Session:
     def history(self) -> Rendered:
         """All cells as a table; json: a list of the summaries' objects."""
 
+    def plot(
+        self,
+        cells: Sequence[int] = (),  # history indices; none: all
+        *,
+        level: str = "process",  # the one first shown; where it has no data, the first that has
+        metrics: Sequence[str] = (),  # of plot_metrics(), those first shown; none: the usual
+        most_buckets: int = 600,
+        cut: bool | None = None,  # leave out the time between cells; None: when it is the longer
+    ) -> Plot:
+        """Raises ValueError for a metric that has no value here, and says why it has none."""
+
     def cells(self) -> list[CellInfo]: ...
     def code(self, index: int) -> bytes: ...
     def table(self, indices: Sequence[int], level: str = "process") -> Table:
@@ -144,6 +163,9 @@ class Session:
 
     def close(self, reason: str = "") -> None:
         """Ends the recording and the sampler (2 s at most). Idempotent."""
+
+def plot_metrics() -> list[str]:
+    """What `Session.plot` and `Report.plot` may be asked for."""
 
 def environment(prefixes: Sequence[str]) -> dict[str, str]:
     """The variables of this process whose names begin with one of these; 1 us."""
@@ -178,6 +200,15 @@ class Report:
     def open(path: str) -> Report: ...
     def summary(self, index: int, level: str = "process") -> Rendered: ...
     def history(self) -> Rendered: ...
+    def plot(
+        self,
+        cells: Sequence[int] = (),
+        *,
+        level: str = "process",
+        metrics: Sequence[str] = (),
+        most_buckets: int = 600,
+        cut: bool | None = None,
+    ) -> Plot: ...
     def cells(self) -> list[CellInfo]: ...
     def code(self, index: int) -> bytes: ...
     def table(self, indices: Sequence[int], level: str = "process") -> Table: ...

@@ -20,7 +20,7 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_magic, magics_class
 
-from . import comparing, earlier, exporting, guard, totals, views
+from . import comparing, earlier, exporting, guard, plotting, totals, views
 from ._native import Error, Report, Session, Status
 from .session import find, find_all, program
 from .settings import LEVELS, SETTINGS, Settings
@@ -30,6 +30,10 @@ VERBS: Final = {
     "status": ("", "what is measured, how often, where it is kept, what is missing and why"),
     "set": ("NAME=VALUE …", "changes settings until the kernel ends"),
     "summary": ("[CELL] [--level L]", "what a cell used; without CELL the last one"),
+    "plot": (
+        "[CELLS] [--metrics M,…] [--level L] [--between cut|show] [-o FILE]",
+        "curves of cells: 3-5, #2-#4 or all of them; without CELLS the last one",
+    ),
     "history": ("", "all cells that were measured"),
     "code": ("CELL", "a cell's text, as it was when it ran"),
     "compare": ("CELL CELL [--level L]", "two runs side by side: figures and code"),
@@ -42,7 +46,7 @@ VERBS: Final = {
     "help": ("", "this list"),
 }
 # About an earlier recording.
-QUESTIONS: Final = ("summary", "history", "code", "compare", "total", "export")
+QUESTIONS: Final = ("summary", "plot", "history", "code", "compare", "total", "export")
 CELLS: Final = (
     "CELL: n is the latest run of In [n], #k entry k of the history, -1 the last cell. "
     "CELLS: several of them, or ranges: 3-5, #2-#4, all."
@@ -69,6 +73,7 @@ class JumperMagics(Magics):
         %jumper                             the state of things
         %jumper set NAME=VALUE …            rate (Hz), summary, min_reports, level
         %jumper summary [CELL] [--level L]  what a cell used; without CELL the last one
+        %jumper plot [CELLS] [-o FILE.svg]  curves of cells: 3-5, #2-#4 or all of them
         %jumper history                     all cells that were measured
         %jumper code CELL                   a cell's text, as it was when it ran
         %jumper compare CELL CELL           two runs side by side: figures and code
@@ -148,6 +153,14 @@ class JumperMagics(Magics):
             of.wait(cell.index)
         level = level or self._settings.level
         self._publish(views.bundle(of.summary(cell.index, level), level))
+
+    def _plot(self, arguments: list[str], of: Session | Report | None = None) -> None:
+        wanted = plotting.parse(arguments)
+        plot = plotting.draw(of or self._session, wanted, self._settings.level)
+        if wanted.file is None:
+            self._publish(plotting.bundle(plot))
+        else:
+            self._publish(views.table([("plot", plotting.write(plot, wanted.file))]))
 
     def _history(self, arguments: list[str], of: Session | Report | None = None) -> None:
         _refuse("history", arguments)
@@ -319,6 +332,8 @@ def completions(line: str) -> tuple[str, ...]:
         if equals:
             return SETTINGS[name].choices if name in SETTINGS else ()
         return tuple(f"{name}=" for name in CHANGEABLE)
+    if verb == "plot":
+        return plotting.completions(words)
     if verb == "guard":
         return ("memory=", "off")
     if verb == "open":

@@ -175,6 +175,30 @@ nb::list earlier(const nb::str& directory, const std::string& label, const nb::s
   return paths;
 }
 
+// level: "" is the one that there is.
+store::PlotRequest plot_request(std::vector<std::int64_t> cells, const std::string& level,
+                                std::vector<std::string> metrics, std::size_t most_buckets,
+                                std::optional<bool> cut) {
+  constexpr std::size_t kMostBuckets = 1U << 16;
+  store::PlotRequest request;
+  request.cells = std::move(cells);
+  request.level = level;
+  request.metrics = std::move(metrics);
+  request.most_buckets = std::clamp<std::size_t>(most_buckets, 1, kMostBuckets);
+  request.cut_between_cells = cut;
+  return request;
+}
+
+template <typename Recorded>
+bind::Plot plot_of(Recorded& recorded, std::vector<std::int64_t> cells, const std::string& level,
+                   std::vector<std::string> metrics, std::size_t most_buckets,
+                   std::optional<bool> cut) {
+  const store::PlotRequest request =
+      plot_request(std::move(cells), level, std::move(metrics), most_buckets, cut);
+  const nb::gil_scoped_release released;
+  return recorded.plot(request);
+}
+
 nb::bytes as_bytes(const std::string& value) { return nb::bytes(value.data(), value.size()); }
 
 }  // namespace
@@ -193,6 +217,11 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
       .def_prop_ro("text", [](const bind::Rendered& self) { return text(self.text); })
       .def_prop_ro("html", [](const bind::Rendered& self) { return text(self.html); })
       .def_prop_ro("json", [](const bind::Rendered& self) { return text(self.json); });
+
+  nb::class_<bind::Plot>(module, "Plot")
+      .def_prop_ro("text", [](const bind::Plot& self) { return text(self.text); })
+      .def_prop_ro("svg", [](const bind::Plot& self) { return text(self.svg); })
+      .def_prop_ro("json", [](const bind::Plot& self) { return text(self.json); });
 
   nb::class_<bind::CellInfo>(module, "CellInfo")
       .def_ro("index", &bind::CellInfo::index)
@@ -271,6 +300,9 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
           "index"_a)
       .def("summary", &summary_of, "index"_a, "level"_a = "process")
       .def("history", &bind::Session::history, Released())
+      .def("plot", &plot_of<bind::Session>, "cells"_a = nb::make_tuple(), nb::kw_only(),
+           "level"_a = "process", "metrics"_a = nb::make_tuple(), "most_buckets"_a = 600,
+           "cut"_a = nb::none())
       .def("cells", &bind::Session::cells, Released())
       .def(
           "code",
@@ -292,6 +324,7 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
           [](bind::Session& self, const std::string& reason) { self.watch().close(reason); },
           "reason"_a = "", Released());
 
+  module.def("plot_metrics", &bind::plot_metrics);
   module.def("environment", &environment, "prefixes"_a);
   module.def("stacks", [] {
     const auto read = bind::stacks_reader();
@@ -327,6 +360,9 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
           },
           "index"_a, "level"_a = "process")
       .def("history", &bind::Report::history, Released())
+      .def("plot", &plot_of<const bind::Report>, "cells"_a = nb::make_tuple(), nb::kw_only(),
+           "level"_a = "process", "metrics"_a = nb::make_tuple(), "most_buckets"_a = 600,
+           "cut"_a = nb::none())
       .def("cells", &bind::Report::cells, Released())
       .def("table", &table_of_report, "indices"_a, "level"_a = "process")
       .def("totals", &bind::Report::totals, Released())

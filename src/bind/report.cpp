@@ -53,6 +53,13 @@ Rendered Report::history() const {
   return history_of(recording_, recording_.cells(), sources);
 }
 
+Plot Report::plot(const store::PlotRequest& request) const {
+  std::vector<std::string> sources;
+  sources.reserve(recording_.cells().size());
+  for (const store::Cell& cell : recording_.cells()) sources.push_back(recording_.source(cell));
+  return plot_of(recording_, recording_.cells(), sources, request);
+}
+
 std::vector<CellInfo> Report::cells() const {
   std::vector<CellInfo> infos;
   infos.reserve(recording_.cells().size());

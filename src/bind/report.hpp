@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bind/plots.hpp"
 #include "bind/session.hpp"
 #include "store/recording.hpp"
 
@@ -32,6 +33,7 @@ class Report {
   [[nodiscard]] std::string totals() const;  // of the whole recording, as a summary's JSON
 
   [[nodiscard]] Rendered history() const;
+  [[nodiscard]] Plot plot(const store::PlotRequest& request) const;
   [[nodiscard]] std::vector<CellInfo> cells() const;
   [[nodiscard]] Ending ending() const;
   [[nodiscard]] bool told() const { return recording_.told(); }

@@ -125,6 +125,18 @@ Rendered Session::history() {
   return history_of(recording_, known.cells, sources);
 }
 
+Plot Session::plot(const store::PlotRequest& request) {
+  if (!watch_->is_owner()) return {};
+  const std::lock_guard lock(mutex_);
+  const Known known = know();
+  std::vector<std::string> sources;
+  sources.reserve(known.cells.size());
+  for (std::size_t i = 0; i < known.cells.size(); ++i) {
+    sources.push_back(known.sources[i] ? *known.sources[i] : recording_.source(known.cells[i]));
+  }
+  return plot_of(recording_, known.cells, sources, request);
+}
+
 std::vector<CellInfo> Session::cells() {
   std::vector<CellInfo> infos;
   if (!watch_->is_owner()) return infos;

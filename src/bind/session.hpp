@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bind/plots.hpp"
 #include "store/keeping.hpp"
 #include "store/recording.hpp"
 #include "store/summary.hpp"
@@ -71,6 +72,7 @@ class Session {
 
   std::optional<store::CellSummary> summary(std::int64_t index);
   Rendered history();
+  Plot plot(const store::PlotRequest& request);
   std::vector<CellInfo> cells();
   std::optional<std::string> code(std::int64_t index);
   // Hands `take` the cells of these indices with their code, in that order, while nothing else

@@ -12,6 +12,9 @@ namespace view {
 // stand in a page's script.
 std::string plot_json(const store::PlotData& data);
 
+// A line for each curve: its name, its highest values over time, lowest, highest and mean.
+std::string plot_text(const store::PlotData& data);
+
 // "In [5]", or "#3" for what has no such number.
 std::string plot_label(const store::PlotCell& cell);
 

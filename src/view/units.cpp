@@ -60,4 +60,26 @@ std::string cores_text(double cores) {
   return fmt::format("{:.3g} cores", cores);
 }
 
+std::string count_text(double count) {
+  static constexpr std::array<std::string_view, 5> kUnits{"", "k", "M", "G", "T"};
+  constexpr double kStep = 1000;
+  if (!std::isfinite(count) || count < 0) count = 0;
+  if (count < kStep - 0.5) return fmt::format("{:.3g}", count);
+  std::size_t unit = 0;
+  while (count >= kStep - 0.5 && unit + 1 < kUnits.size()) {
+    count /= kStep;
+    ++unit;
+  }
+  return fmt::format("{}{}", digits(count), kUnits[unit]);
+}
+
+std::string value_text(double value, std::string_view unit) {
+  if (unit == "%") return percent_text(value);
+  if (unit == "B") return bytes_text(value);
+  if (unit == "B/s") return bytes_text(value) + "/s";
+  if (unit == "1/s") return count_text(value) + " /s";
+  if (unit.empty()) return count_text(value);
+  return fmt::format("{} {}", count_text(value), unit);
+}
+
 }  // namespace view

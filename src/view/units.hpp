@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace view {
 
@@ -10,5 +11,9 @@ std::string bytes_text(double bytes);      // "0 B", "512 B", "12.0 MiB", "1.25 
 std::string seconds_text(double seconds);  // "0 s", "350 µs", "6.02 s", "3 min 05 s", "2 h 04 min"
 std::string percent_text(double percent);  // "0 %", "1.3 %", "98.7 %", "100 %"
 std::string cores_text(double cores);      // "1 core", "1.5 cores", "128 cores"
+std::string count_text(double count);      // "0", "7", "12.5", "999", "1.25k", "3.40M"
+
+// Of a metric, by its unit: "%", "B", "B/s", "1/s", "W", "°C" or "" (a count).
+std::string value_text(double value, std::string_view unit);
 
 }  // namespace view
