@@ -15,6 +15,7 @@ NS_OF = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 ROWS = (
     ("native.open_one_hour_ms", "open_one_hour/2", 1e6),
     ("native.open_one_hour_128_ms", "open_one_hour/128", 1e6),
+    ("native.open_256_mib_s", "open_256_mib", 1e9),
     ("native.summarize_us", "summarize_one_cell/2", 1e3),
     ("native.edge_read_us", "edge", 1e3),
     ("native.encode_row_us", "encode_plain_row/2", 1e3),

@@ -116,7 +116,10 @@ base::File unnamed_file() {
   return file;
 }
 
-std::size_t write_hour(int fd, int cores) {
+namespace {
+
+// Until there are so many rows, or so many bytes.
+std::size_t write_recording(int fd, int cores, int most_rows, std::size_t most_bytes) {
   const record::Schema schema = made_up_schema(cores);
   MadeUpSamples samples(schema);
   record::LogWriter writer(fd, 0, 0);
@@ -127,7 +130,7 @@ std::size_t write_hour(int fd, int cores) {
   machine.process_source = machine.node_source = "made up";
   bool good = writer.append(machine) && writer.append(schema) && writer.append(record::Settings{});
   std::int64_t cell = 0;
-  for (int row = 0; row < kRowsOfOneHour && good; ++row) {
+  for (int row = 0; row < most_rows && writer.offset() < most_bytes && good; ++row) {
     const record::Sample& sample = samples.next();
     if (row % kRowsOfOneSecond == 0) good = writer.seal();
     good = good && writer.append_row(sample);
@@ -143,16 +146,32 @@ std::size_t write_hour(int fd, int cores) {
   return writer.offset();
 }
 
-const Hour& hour_of(int cores) {
-  static std::map<int, Hour> hours;
+MadeUp made_up_recording(int cores, int most_rows, std::size_t most_bytes) {
+  MadeUp made;
+  made.file = unnamed_file();
+  made.path = fmt::format("/proc/self/fd/{}", made.file.fd());
+  made.bytes = write_recording(made.file.fd(), cores, most_rows, most_bytes);
+  return made;
+}
+
+}  // namespace
+
+std::size_t write_hour(int fd, int cores) {
+  return write_recording(fd, cores, kRowsOfOneHour, std::size_t{1} << 40);
+}
+
+const MadeUp& hour_of(int cores) {
+  static std::map<int, MadeUp> hours;
   const auto [place, is_new] = hours.try_emplace(cores);
-  Hour& hour = place->second;
-  if (is_new) {
-    hour.file = unnamed_file();
-    hour.path = fmt::format("/proc/self/fd/{}", hour.file.fd());
-    hour.bytes = write_hour(hour.file.fd(), cores);
-  }
-  return hour;
+  if (is_new) place->second = made_up_recording(cores, kRowsOfOneHour, std::size_t{1} << 40);
+  return place->second;
+}
+
+const MadeUp& largest_recording() {
+  constexpr int kCores = 469;  // 500 columns
+  constexpr std::size_t kBytes = std::size_t{256} << 20;
+  static const MadeUp kLargest = made_up_recording(kCores, 1 << 30, kBytes);
+  return kLargest;
 }
 
 }  // namespace bench

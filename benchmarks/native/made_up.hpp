@@ -41,11 +41,14 @@ base::File unnamed_file();
 std::size_t write_hour(int fd, int cores);
 
 // The same, made once for each number of cores, with the path under which it can be opened.
-struct Hour {
+struct MadeUp {
   base::File file;
   std::string path;
   std::size_t bytes = 0;
 };
-const Hour& hour_of(int cores);
+const MadeUp& hour_of(int cores);
+
+// As long as a recording gets before it is thinned, 256 MiB, with 500 columns.
+const MadeUp& largest_recording();
 
 }  // namespace bench

@@ -10,7 +10,7 @@
 namespace {
 
 void open_one_hour(benchmark::State& state) {
-  const bench::Hour& hour = bench::hour_of(static_cast<int>(state.range(0)));
+  const bench::MadeUp& hour = bench::hour_of(static_cast<int>(state.range(0)));
   for (auto _ : state) {
     const store::Recording recording = store::Recording::open(hour.path);
     if (recording.cells().size() < 300) state.SkipWithError("cells are missing");
@@ -20,9 +20,20 @@ void open_one_hour(benchmark::State& state) {
 }
 BENCHMARK(open_one_hour)->Arg(2)->Arg(128)->Unit(benchmark::kMillisecond);
 
+void open_256_mib(benchmark::State& state) {
+  const bench::MadeUp& largest = bench::largest_recording();
+  for (auto _ : state) {
+    const store::Recording recording = store::Recording::open(largest.path);
+    if (!recording.end()) state.SkipWithError("the end is missing");
+    benchmark::DoNotOptimize(recording.size_bytes());
+  }
+  state.counters["bytes"] = static_cast<double>(largest.bytes);
+}
+BENCHMARK(open_256_mib)->Unit(benchmark::kMillisecond);
+
 // What a notebook pays under a cell of 5 s, when the recording is an hour long.
 void summarize_one_cell(benchmark::State& state) {
-  const bench::Hour& hour = bench::hour_of(static_cast<int>(state.range(0)));
+  const bench::MadeUp& hour = bench::hour_of(static_cast<int>(state.range(0)));
   const store::Recording recording = store::Recording::open(hour.path);
   const store::Cell& cell = recording.cells()[recording.cells().size() / 2];
   for (auto _ : state) {
@@ -36,7 +47,7 @@ BENCHMARK(summarize_one_cell)->Arg(2)->Arg(128)->Unit(benchmark::kMicrosecond);
 
 // The kernel's own look at a recording to which nothing was added.
 void refresh_without_news(benchmark::State& state) {
-  const bench::Hour& hour = bench::hour_of(2);
+  const bench::MadeUp& hour = bench::hour_of(2);
   store::Recording recording = store::Recording::follow(hour.file.fd());
   recording.refresh();
   for (auto _ : state) benchmark::DoNotOptimize(recording.refresh());

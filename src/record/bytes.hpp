@@ -3,6 +3,7 @@
 // the first failure sticks (ok() is false, all later reads give zeros), nothing is allocated
 // beyond what the input's own size allows.
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -76,6 +77,33 @@ class ByteReader {
     return 0;
   }
   std::int64_t svarint() noexcept { return unzigzag(varint()); }
+  // As `count` calls of varint() whose values nobody needs; eight bytes at a time.
+  void skip_varints(std::size_t count) noexcept {
+    constexpr std::uint64_t kTops = 0x8080'8080'8080'8080;
+    constexpr std::uint64_t kOnes = 0x0101'0101'0101'0101;
+    int length = 0;  // of the number that began before, so far
+    while (count > 0 && ok_ && rest_.size() >= sizeof kTops) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, rest_.data(), sizeof word);
+      std::uint64_t ends = ~word & kTops;  // a bit in each byte that ends a number
+      const int before = ends == 0 ? 8 : std::countr_zero(ends) / 8;
+      ok_ = length + before < kMostVarintBytes;  // those that begin in the word are short enough
+      const std::size_t ended = ((ends >> 7) * kOnes) >> 56;
+      if (ended >= count) {
+        for (; count > 1; --count) ends &= ends - 1;
+        rest_.remove_prefix(static_cast<std::size_t>(std::countr_zero(ends) / 8 + 1));
+        return;
+      }
+      length = ended == 0 ? length + before : std::countl_zero(ends) / 8;
+      count -= ended;
+      rest_.remove_prefix(sizeof word);
+    }
+    for (; count > 0 && ok_; --count, length = 0) {
+      while ((u8() & 0x80) != 0) {
+        if (++length >= kMostVarintBytes) ok_ = false;
+      }
+    }
+  }
   std::string_view text() noexcept {
     const std::uint64_t size = varint();
     if (!ok_ || size > rest_.size()) {
@@ -108,6 +136,8 @@ class ByteReader {
     rest_.remove_prefix(sizeof value);
     return value;
   }
+
+  static constexpr int kMostVarintBytes = 10;
 
   std::string_view rest_;
   bool ok_ = true;

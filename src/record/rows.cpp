@@ -32,6 +32,12 @@ void encode_series(std::size_t count, ValueAt value_at, ByteWriter& writer) {
   }
 }
 
+bool skip_series(std::size_t count, ByteReader& reader) noexcept {
+  const std::uint8_t coding = reader.u8();
+  reader.skip_varints(coding == static_cast<std::uint8_t>(Coding::kConstant) ? 1 : count);
+  return reader.ok() && coding <= static_cast<std::uint8_t>(Coding::kDifferences);
+}
+
 template <typename Store>
 bool decode_series(std::size_t count, ByteReader& reader, Store store) {
   const std::uint8_t coding = reader.u8();
@@ -54,6 +60,21 @@ void resize(Rows& rows, std::size_t count, std::size_t columns) {
   rows.cpu_ns.resize(count);
   rows.flags.resize(count);
   rows.values.resize(count * columns);
+}
+
+struct Size {
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+};
+
+// What sealed rows begin with; nullopt where they claim to be more than any chunk holds.
+std::optional<Size> sealed_size(ByteReader& reader) noexcept {
+  Size size;
+  size.rows = reader.varint();
+  size.columns = reader.count(2);
+  if (!reader.ok() || size.rows > kMostDecodedRows) return std::nullopt;
+  if (size.columns > 0 && size.rows > kMostDecodedValues / size.columns) return std::nullopt;
+  return size;
 }
 
 }  // namespace
@@ -104,10 +125,9 @@ void encode_sealed_rows(const std::vector<Sample>& samples, std::size_t count, s
 
 std::optional<Rows> decode_sealed_rows(std::string_view bytes) {
   ByteReader reader(bytes);
-  const std::uint64_t count = reader.varint();
-  const std::size_t columns = reader.count(2);
-  if (!reader.ok() || count > kMostDecodedRows) return std::nullopt;
-  if (columns > 0 && count > kMostDecodedValues / columns) return std::nullopt;
+  const auto size = sealed_size(reader);
+  if (!size) return std::nullopt;
+  const auto [count, columns] = *size;
   Rows rows;
   resize(rows, count, columns);
   if (count == 0) return rows;
@@ -127,6 +147,23 @@ std::optional<Rows> decode_sealed_rows(std::string_view bytes) {
   }
   if (!good) return std::nullopt;
   return rows;
+}
+
+bool scan_sealed_rows(std::string_view bytes, RowTimes& times) {
+  constexpr std::size_t kOtherSeries = 3;  // durations, CPU times, flags
+  ByteReader reader(bytes);
+  times.time_ns.clear();
+  const auto size = sealed_size(reader);
+  if (!size) return false;
+  times.columns = size->columns;
+  times.time_ns.resize(size->rows);
+  if (size->rows == 0) return true;
+  bool good = decode_series(
+      size->rows, reader, [&](std::size_t row, std::int64_t value) { times.time_ns[row] = value; });
+  for (std::size_t series = 0; series < kOtherSeries + size->columns && good; ++series) {
+    good = skip_series(size->rows, reader);
+  }
+  return good;
 }
 
 }  // namespace record

@@ -46,4 +46,12 @@ inline constexpr std::size_t kMostDecodedRows = 1U << 16;  // a second has some 
 std::optional<Rows> decode_plain_row(std::string_view bytes);
 std::optional<Rows> decode_sealed_rows(std::string_view bytes);
 
+// The same bytes looked through, ten times as fast: `times` holds when the rows were read. False
+// where decode_sealed_rows() gives nothing.
+struct RowTimes {
+  std::size_t columns = 0;
+  std::vector<std::int64_t> time_ns;
+};
+bool scan_sealed_rows(std::string_view bytes, RowTimes& times);
+
 }  // namespace record

@@ -90,15 +90,21 @@ void ChunkIndex::add_rows(const record::Chunk& chunk) {
     append_damage(tail_damages_, {chunk.offset, chunk.end - chunk.offset, std::string(why)});
   };
   const bool plain = chunk.kind == ChunkKind::kPlainRow;
-  auto rows =
-      plain ? record::decode_plain_row(chunk.payload) : record::decode_sealed_rows(chunk.payload);
-  if (!rows) return lost("these rows can't be read");
+  std::optional<record::Rows> rows;
+  if (plain) {
+    rows = record::decode_plain_row(chunk.payload);
+    if (!rows) return lost("these rows can't be read");
+    times_.columns = rows->columns;
+    times_.time_ns.assign(rows->time_ns.begin(), rows->time_ns.end());
+  } else if (!record::scan_sealed_rows(chunk.payload, times_)) {
+    return lost("these rows can't be read");
+  }
   if (!schema_) return lost("the schema of these rows is missing");
-  if (rows->columns != schemas_[*schema_]->columns.size()) {
+  if (times_.columns != schemas_[*schema_]->columns.size()) {
     return lost("these rows don't fit their schema");
   }
   RowChunk entry{chunk.offset, last_sample_ns, 0, last_sample_ns, *schema_};
-  for (const std::int64_t time_ns : rows->time_ns) {
+  for (const std::int64_t time_ns : times_.time_ns) {
     if (time_ns <= entry.last_ns) continue;
     if (entry.first_ns == 0) entry.first_ns = time_ns;
     entry.last_ns = time_ns;

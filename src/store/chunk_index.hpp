@@ -14,6 +14,7 @@
 
 #include "record/log.hpp"
 #include "record/records.hpp"
+#include "record/rows.hpp"
 #include "store/recording.hpp"
 
 namespace store {
@@ -131,6 +132,7 @@ class ChunkIndex {
   std::vector<record::Damage> final_damages_;
   std::vector<record::Damage> tail_damages_;
   bool has_chunks_ = false;
+  record::RowTimes times_;  // of the rows that are being added; its memory is kept
 };
 
 }  // namespace store
