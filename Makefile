@@ -12,7 +12,8 @@ V := .venv
 PIP_INSTALL := -m pip --disable-pip-version-check install -q
 OTHERS := build/venvs
 SYSTEM := build/stamps/system
-WHEEL_FILES := find src python share cmake -type f -not -path '*/__pycache__/*' -not -name '*.so'
+WHEEL_FILES := find src python share cmake frontend -type f -not -path '*/__pycache__/*' -not -name '*.so' \
+  -not -path '*/node_modules/*' -not -path 'python/jumper/frontend/*'
 # The list of files is a file too: a deleted source is a change that no time stamp shows.
 WHEEL_SOURCES := $(shell $(WHEEL_FILES) 2>/dev/null) CMakeLists.txt pyproject.toml build/stamps/files
 
@@ -99,8 +100,13 @@ ctest = ctest --preset $(1) -j $(JOBS) $(2)
 pytest = @if [ -n "$$(find $(firstword $(2)) -name 'test_*.py' -print -quit 2>/dev/null)" ]; \
   then $(1)/bin/python -m pytest $(2) $(PYTEST_ARGS) $(3); else echo "no tests in $(firstword $(2))"; fi
 
-$(SYSTEM): scripts/apt-packages.txt
+$(SYSTEM): scripts/apt-packages.txt $(SYSTEM)-node
 	scripts/need_packages.sh $<
+	@mkdir -p $(@D) && touch $@
+
+# Node is often there without its Debian packages.
+$(SYSTEM)-node: scripts/apt-packages-node.txt
+	command -v npm >/dev/null || scripts/need_packages.sh $<
 	@mkdir -p $(@D) && touch $@
 
 $(SYSTEM)-%: scripts/apt-packages-%.txt

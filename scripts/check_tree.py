@@ -47,6 +47,9 @@ def problems(root: Path) -> Iterator[str]:
             if found:
                 line = text.count(b"\n", 0, found.start()) + 1
                 yield f"{name}:{line}: a path of one machine: {found[0].decode()}"
+    lock = root / "frontend" / "package-lock.json"
+    if lock.is_file() and '"resolved"' in lock.read_text():
+        yield "frontend/package-lock.json: names a registry; remove its `resolved` lines"
     if not [path for path in (root / "changes").glob("*.md") if path.name != "README.md"]:
         yield "changes/: no fragment says what changed (see changes/README.md)"
 

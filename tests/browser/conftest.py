@@ -1,7 +1,9 @@
 """A real JupyterLab of this environment, and the system's Chromium."""
 
+import base64
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -17,7 +19,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
-PICTURES = ROOT / "build" / "browser"
+PICTURES = ROOT / "build" / "screens"
 QUIET = (
     "--no-sandbox",
     "--disable-gpu",
@@ -28,6 +30,26 @@ QUIET = (
     "--disable-sync",
 )
 START_S = 90
+ELSEWHERE = re.compile(
+    r"^(?!(https?|wss?)://(127\.0\.0\.1|localhost)[:/]|file:|data:|blob:|about:)"
+)
+# How many pixels of a picture are nearly of a colour: [red, green, blue] each.
+COUNT_PIXELS = """async ([picture, colours, tolerance]) => {
+  const image = new Image();
+  image.src = picture;
+  await image.decode();
+  const canvas = new OffscreenCanvas(image.width, image.height);
+  const context = canvas.getContext("2d");
+  context.drawImage(image, 0, 0);
+  const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+  const counts = colours.map(() => 0);
+  for (let i = 0; i < data.length; i += 4) {
+    colours.forEach((colour, k) => {
+      if (colour.every((value, c) => Math.abs(value - data[i + c]) <= tolerance)) counts[k] += 1;
+    });
+  }
+  return counts;
+}"""
 OVERRIDES = {
     "@jupyterlab/apputils-extension:notification": {
         "fetchNews": "false",
@@ -138,12 +160,20 @@ def chromium():
 
 @pytest.fixture
 def new_page(chromium):
-    """Pages of fresh browser profiles; a dialog that opens by itself is dismissed and kept."""
-    contexts = []
+    """Pages of fresh browser profiles; a dialog that opens by itself is dismissed and kept.
+
+    No page asks anything of another machine: the test fails where one does.
+    """
+    contexts, requests = [], []
+
+    def refuse(route):
+        requests.append(route.request.url)
+        route.abort()
 
     def make(**options):
         look = {"viewport": {"width": 1100, "height": 1000}, "device_scale_factor": 2}
         contexts.append(chromium.new_context(**(look | options)))
+        contexts[-1].route(ELSEWHERE, refuse)
         page = contexts[-1].new_page()
         page.dialogs = []
         page.on("dialog", lambda dialog: (page.dialogs.append(dialog.message), dialog.dismiss()))
@@ -152,6 +182,21 @@ def new_page(chromium):
     yield make
     for context in contexts:
         context.close()
+    assert requests == []
+
+
+@pytest.fixture
+def count_pixels(chromium):
+    """`count_pixels(png, "#3b82f6", …)`: how many pixels have nearly each of these colours."""
+    page = chromium.new_page()
+
+    def count(png, *colours, tolerance=40):
+        picture = f"data:image/png;base64,{base64.b64encode(png).decode()}"
+        wanted = [list(bytes.fromhex(colour[1:])) for colour in colours]
+        return page.evaluate(COUNT_PIXELS, [picture, wanted, tolerance])
+
+    yield count
+    page.close()
 
 
 @pytest.fixture
@@ -230,7 +275,7 @@ def open_notebook():
 
 @pytest.fixture
 def picture():
-    """Pictures of what the tests saw lie in build/browser."""
+    """Pictures of what the tests saw lie in build/screens."""
     PICTURES.mkdir(parents=True, exist_ok=True)
 
     def take(page_or_locator, name, **options):
