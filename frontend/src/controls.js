@@ -106,7 +106,7 @@ export function makePanelHead(plot, at, metric, level, panel) {
       const swatch = element("i", { class: "swatch", "aria-hidden": "true" });
       swatch.style.background = PALETTE[i];
       const value = element("span", { class: "value" });
-      const name = track.name === metric.title ? "" : `${track.name} `;
+      const name = track.name.toLowerCase() === metric.title.toLowerCase() ? "" : `${track.name} `;
       node.append(element("span", { class: "track" }, swatch, element("b", {}, name), value));
       values.push(value);
     });

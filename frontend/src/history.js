@@ -2,6 +2,7 @@
 
 import { coloured } from "./code.js";
 import { element } from "./dom.js";
+import { followTheme } from "./theme.js";
 import { duration, quantity } from "./units.js";
 
 /**
@@ -46,6 +47,7 @@ class History {
     this.count = element("span", { class: "note", role: "status" });
     this.heads = element("tr");
     this.body = element("tbody");
+    followTheme(() => {}); // all its colours are the style sheet's
     host.classList.add("history");
     host.append(
       element("header", { class: "bar" }, this.search, this.count),

@@ -6,10 +6,11 @@ import { element } from "./dom.js";
 import { download } from "./exports.js";
 import { bindKeys, bindWheel, startPan } from "./moves.js";
 import { PALETTE, cellAt, figures, isBad, isHeat, panelOf } from "./model.js";
+import { followTheme } from "./theme.js";
 import { TimeMap } from "./timemap.js";
 import { duration, elapsed, quantity } from "./units.js";
 
-const LEAST_PANEL_HEIGHT = 96;
+const LEAST_PANEL_HEIGHT = 80;
 const SAY_AFTER_MS = 400; // a reader isn't told each step of a drag
 
 /** @typedef {import("./model.js").PlotData} PlotData */
@@ -19,8 +20,8 @@ export class Plot {
   constructor(host, data) {
     this.data = data;
     this.level = data.level;
-    this.isCut = false;
-    this.map = new TimeMap(data.edges_s, data.cells, false);
+    this.isCut = Boolean(data.cut);
+    this.map = new TimeMap(data.edges_s, data.cells, this.isCut);
     /** @type {[number, number]} */
     this.view = [this.map.begin, this.map.end];
     this.metrics = data.shown.filter((id) => this.metric(id)).slice();
@@ -40,7 +41,7 @@ export class Plot {
     bindKeys(this);
     bindWheel(this);
     new ResizeObserver(() => this.resize()).observe(host);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    followTheme(() => this.draw());
     this.draw();
   }
 

@@ -68,12 +68,15 @@ def free_port():
 class Lab:
     """One server with a home of its own: nothing that another one trusted is trusted here."""
 
-    def __init__(self, home, root, *, dark=False):
+    def __init__(self, home, root, *, dark=False, app="lab"):
         self.root = root
+        self.app = app
         self.port = free_port()
         self.token = secrets.token_hex(16)
         settings = home / "lab-settings"
         settings.mkdir(parents=True)
+        is_lab = app == "lab"
+        settings_of = "LabApp" if is_lab else "JupyterNotebookApp"
         overrides = OVERRIDES | (DARK if dark else {})
         (settings / "overrides.json").write_text(json.dumps(overrides))
         folders = {name: str(home / name.lower()) for name in ("HOME", "JUPYTER_RUNTIME_DIR")}
@@ -89,7 +92,7 @@ class Lab:
             [
                 sys.executable,
                 "-m",
-                "jupyterlab",
+                {"lab": "jupyterlab", "notebook": "notebook"}[app],
                 "--no-browser",
                 "--allow-root",
                 "--ServerApp.ip=127.0.0.1",
@@ -97,9 +100,8 @@ class Lab:
                 "--ServerApp.port_retries=0",
                 f"--ServerApp.root_dir={root}",
                 f"--IdentityProvider.token={self.token}",
-                f"--LabApp.app_settings_dir={settings}",
-                "--LabApp.news_url=",
-                "--LabApp.extension_manager=readonly",
+                f"--{settings_of}.app_settings_dir={settings}",
+                *(["--LabApp.news_url=", "--LabApp.extension_manager=readonly"] if is_lab else []),
             ],
             env=environment | folders,
             stdout=self.log,
@@ -133,7 +135,10 @@ class Lab:
 
 @pytest.fixture
 def lab(tmp_path):
-    """`lab(dark=True)` starts a server on the one folder that a test has for notebooks."""
+    """`lab(dark=True)` starts a server on the one folder that a test has for notebooks.
+
+    `lab(app="notebook")` is Notebook 7.
+    """
     running = []
     notebooks = tmp_path / "notebooks"
     notebooks.mkdir()
@@ -186,6 +191,21 @@ def new_page(chromium):
 
 
 @pytest.fixture
+def export_html():
+    """A notebook's file as nbconvert's page, without what its template asks of CDNs."""
+
+    def export(path, target):
+        from nbconvert import HTMLExporter
+
+        names = ("jquery_url", "mathjax_url", "mermaid_js_url", "require_js_url")
+        exporter = HTMLExporter(**dict.fromkeys(names, ""))
+        executed = nbformat.read(path, as_version=4)
+        target.write_text(exporter.from_notebook_node(executed)[0], encoding="utf-8")
+
+    return export
+
+
+@pytest.fixture
 def count_pixels(chromium):
     """`count_pixels(png, "#3b82f6", …)`: how many pixels have nearly each of these colours."""
     page = chromium.new_page()
@@ -216,16 +236,21 @@ def write_notebook(tmp_path):
 
 
 class OpenNotebook:
-    """A notebook in JupyterLab, as a user sees it."""
+    """A notebook in JupyterLab or Notebook 7, as a user sees it."""
 
     def __init__(self, page, lab, name):
         self.page = page
-        page.goto(lab.url(f"lab/tree/{name}"))
+        self.app = lab.app
+        page.goto(lab.url(f"lab/tree/{name}" if lab.app == "lab" else f"notebooks/{name}"))
         self.panel = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
         self.panel.wait_for(timeout=60_000)
 
     def wait_idle(self, timeout_s=60):
-        self.page.get_by_text("JUmPER | Idle").wait_for(timeout=1000 * timeout_s)
+        idle = self.page.get_by_text("JUmPER | Idle")
+        if self.app == "notebook":
+            self.page.locator(".jp-KernelName", has_text="JUmPER").wait_for(timeout=60_000)
+            idle = self.page.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']")
+        idle.first.wait_for(timeout=1000 * timeout_s)
 
     def cell(self, number):
         return self.panel.locator(".jp-CodeCell").nth(number)

@@ -183,12 +183,9 @@ def test_names_that_are_markup_run_nothing_in_a_trusted_notebook(
 
 
 def test_an_exported_page_shows_the_summaries_offline(
-    lab, new_page, open_notebook, write_notebook, picture, tmp_path
+    lab, new_page, open_notebook, write_notebook, export_html, picture, tmp_path
 ):
     """What `make demo` leaves as HTML, here of a notebook that was run in JupyterLab."""
-    import nbformat
-    from nbconvert import HTMLExporter
-
     write_notebook("summary.ipynb", [BUSY, "%jumper history"])
     server = lab()
     notebook = open_notebook(new_page(), server, "summary.ipynb")
@@ -198,9 +195,8 @@ def test_an_exported_page_shows_the_summaries_offline(
     shown = notebook.output(0).inner_text()
     notebook.save()
     server.stop()
-    executed = nbformat.read(server.root / "summary.ipynb", as_version=4)
     html = tmp_path / "summary.html"
-    html.write_text(HTMLExporter().from_notebook_node(executed)[0], encoding="utf-8")
+    export_html(server.root / "summary.ipynb", html)
 
     page = new_page(offline=True)
     page.goto(html.as_uri())

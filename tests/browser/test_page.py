@@ -159,9 +159,7 @@ def test_the_cursor_has_the_values_of_all_panels(show, picture):
     shown = show()
     shown.page.mouse.move(*shown.point(700 / 3600, number=2))
     assert re.match(r"11:\d\d · \d\d:\d\d:\d\d · In \[1\]", shown.time())
-    for number, pattern in enumerate(
-        (r"79\.\d % \(", r"GiB \(", r"read 1\.\d\d MiB/s \(")
-    ):
+    for number, pattern in enumerate((r"79\.\d % \(", r"GiB \(", r"read 1\.\d\d MiB/s \(")):
         assert re.search(pattern, shown.head(number).inner_text().replace("\n", " "))
     assert shown.page.locator(".u-cursor-x").count() == 3
     picture(shown.page, "page-cursor")
