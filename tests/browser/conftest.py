@@ -28,6 +28,9 @@ QUIET = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # A page in a sandbox would else be another process, of which playwright sets neither the
+    # resolution nor the theme.
+    "--disable-features=IsolateSandboxedIframes",
 )
 START_S = 90
 ELSEWHERE = re.compile(
