@@ -25,6 +25,21 @@ class Plot:
     json: str  # one line; the object described in docs/formats.md
 
 @final
+class Reduction:
+    """A column made small enough to draw, any part of it at once; keeps the arrays."""
+
+    def __init__(
+        self,
+        times_ns: Any,  # an array of int64, ascending
+        values: Any,  # an array of float64; nan: unknown
+        longest_ns: int = ...,  # a value doesn't count for longer than that: then there is a gap
+    ) -> None: ...
+    def reduce(
+        self, begin_ns: int, end_ns: int, buckets: int
+    ) -> list[tuple[float, float, float, float, float]]:
+        """Of each bucket min, max, first, last and mean; nan where nothing is known."""
+
+@final
 class CellInfo:
     index: int  # the history entry #k, from 1
     execution_count: int | None

@@ -1,10 +1,12 @@
 """``%jumper plot``: which cells, which curves, and where they go. No IPython here."""
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -123,10 +125,9 @@ def draw(of: Recorded, wanted: Wanted, level: str) -> _native.Plot:
 def page_of(data: str) -> str | None:
     """The interactive page; None where there is none: then the image stands alone."""
     try:
-        from . import page  # type: ignore[attr-defined,unused-ignore]
+        make: Callable[[str], str] = import_module(".page", __package__).page
     except ImportError:
         return None
-    make: Callable[[str], str] = page.page
     return make(data)
 
 
@@ -153,7 +154,7 @@ def figures(data: str) -> dict[str, Any]:
     """The small figures of a plot for programs: of every curve shown lowest, highest and mean."""
     plot = json.loads(data)
     edges = plot["edges_s"]
-    widths = [end - begin for begin, end in zip(edges, edges[1:], strict=False)]
+    widths = [end - begin for begin, end in itertools.pairwise(edges)]
     metrics: dict[str, Any] = {}
     for metric in plot["metrics"]:
         panel = metric["panels"].get(plot["level"])

@@ -2,6 +2,7 @@
 // released wherever the core works.
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -11,7 +12,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
+#include <span>
 #include <stdexcept>
 
 #include "base/error.hpp"
@@ -20,6 +23,7 @@
 #include "bind/stacks.hpp"
 #include "bind/table.hpp"
 #include "store/earlier.hpp"
+#include "store/reduction.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -199,6 +203,34 @@ bind::Plot plot_of(Recorded& recorded, std::vector<std::int64_t> cells, const st
   return recorded.plot(request);
 }
 
+template <typename Number>
+using Array = nb::ndarray<const Number, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+struct Reduction {
+  Array<std::int64_t> times;
+  Array<double> values;
+  store::Reduction reduction;
+};
+
+std::unique_ptr<Reduction> make_reduction(Array<std::int64_t> times, Array<double> values,
+                                          std::int64_t longest_ns) {
+  if (times.size() != values.size()) throw std::invalid_argument("a time for each value is needed");
+  const std::span time_span(times.data(), times.size());
+  const std::span value_span(values.data(), values.size());
+  const nb::gil_scoped_release released;
+  store::Reduction reduction(time_span, value_span, longest_ns);
+  return std::make_unique<Reduction>(
+      Reduction{std::move(times), std::move(values), std::move(reduction)});
+}
+
+nb::list reduce(const Reduction& self, std::int64_t begin_ns, std::int64_t end_ns,
+                std::size_t buckets) {
+  nb::list out;
+  for (const store::Reduced& one : self.reduction.reduce(begin_ns, end_ns, buckets)) {
+    out.append(nb::make_tuple(one.min, one.max, one.first, one.last, one.mean));
+  }
+  return out;
+}
+
 nb::bytes as_bytes(const std::string& value) { return nb::bytes(value.data(), value.size()); }
 
 }  // namespace
@@ -222,6 +254,11 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
       .def_prop_ro("text", [](const bind::Plot& self) { return text(self.text); })
       .def_prop_ro("svg", [](const bind::Plot& self) { return text(self.svg); })
       .def_prop_ro("json", [](const bind::Plot& self) { return text(self.json); });
+
+  nb::class_<Reduction>(module, "Reduction")
+      .def(nb::new_(&make_reduction), "times_ns"_a, "values"_a,
+           "longest_ns"_a = std::numeric_limits<std::int64_t>::max())
+      .def("reduce", &reduce, "begin_ns"_a, "end_ns"_a, "buckets"_a);
 
   nb::class_<bind::CellInfo>(module, "CellInfo")
       .def_ro("index", &bind::CellInfo::index)

@@ -55,6 +55,13 @@ class ByteWriter {
   std::string& out_;
 };
 
+// The lower seven bits of each of the eight bytes, lowest first.
+constexpr std::uint64_t joined_sevens(std::uint64_t bytes) noexcept {
+  bytes = (bytes & 0x007F007F007F007FU) | ((bytes & 0x7F007F007F007F00U) >> 1U);
+  bytes = (bytes & 0x00003FFF00003FFFU) | ((bytes & 0x3FFF00003FFF0000U) >> 2U);
+  return (bytes & 0x000000000FFFFFFFU) | ((bytes & 0x0FFFFFFF00000000U) >> 4U);
+}
+
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) noexcept : rest_(bytes) {}
@@ -67,6 +74,16 @@ class ByteReader {
   std::uint64_t u64() noexcept { return fixed<std::uint64_t>(); }
   double f64() noexcept { return fixed<double>(); }
   std::uint64_t varint() noexcept {
+    // Up to eight bytes at once, without a branch that depends on how many they are.
+    if (ok_ && rest_.size() >= sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, rest_.data(), sizeof word);
+      const std::uint64_t ends = ~word & 0x8080808080808080U;
+      if (ends != 0) {
+        rest_.remove_prefix((static_cast<unsigned>(__builtin_ctzll(ends)) >> 3U) + 1);
+        return joined_sevens(word & (ends ^ (ends - 1)));
+      }
+    }
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
       const std::uint8_t byte = u8();
@@ -104,6 +121,33 @@ class ByteReader {
       }
     }
   }
+  // The same so many times. Where the values end is found for 64 bytes at once, so that reading
+  // one doesn't wait for the length of the one before.
+  template <typename Take>
+  void svarints(std::size_t count, Take take) noexcept {
+    while (ok_ && count > 0 && rest_.size() >= kBlockBytes + sizeof(std::uint64_t)) {
+      const char* block = rest_.data();
+      std::uint64_t ends = ends_of(block);
+      std::size_t begin = 0;
+      for (; count > 0 && ends != 0; ends &= ends - 1) {
+        const auto behind = static_cast<std::size_t>(__builtin_ctzll(ends)) + 1;
+        const std::size_t length = behind - begin;
+        if (length > sizeof(std::uint64_t)) break;
+        std::uint64_t word = 0;
+        std::memcpy(&word, block + begin, sizeof word);
+        take(unzigzag(joined_sevens(word & (~std::uint64_t{0} >> (64 - 8 * length)))));
+        begin = behind;
+        --count;
+      }
+      rest_.remove_prefix(begin);
+      if (begin == 0) break;
+      if (ends != 0 && count > 0) {  // a long one
+        take(svarint());
+        --count;
+      }
+    }
+    for (; count > 0; --count) take(svarint());
+  }
   std::string_view text() noexcept {
     const std::uint64_t size = varint();
     if (!ok_ || size > rest_.size()) {
@@ -125,6 +169,19 @@ class ByteReader {
   }
 
  private:
+  static constexpr std::size_t kBlockBytes = 64;
+
+  // A bit for each byte of the block that ends a number.
+  static std::uint64_t ends_of(const char* block) noexcept {
+    std::uint64_t ends = 0;
+    for (unsigned i = 0; i < kBlockBytes / 8; ++i) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, block + std::size_t{8} * i, sizeof word);
+      ends |= ((((~word & 0x8080808080808080U) >> 7U) * 0x0102040810204080U) >> 56U) << (8 * i);
+    }
+    return ends;
+  }
+
   template <typename T>
   T fixed() noexcept {
     T value{};

@@ -43,12 +43,16 @@ bool decode_series(std::size_t count, ByteReader& reader, Store store) {
   const std::uint8_t coding = reader.u8();
   std::int64_t value = reader.svarint();
   if (coding > static_cast<std::uint8_t>(Coding::kDifferences)) return false;
-  for (std::size_t row = 0; row < count; ++row) {
-    if (row > 0 && coding != static_cast<std::uint8_t>(Coding::kConstant)) {
-      value = sum(value, reader.svarint());
-    }
-    store(row, value);
+  if (coding == static_cast<std::uint8_t>(Coding::kConstant)) {
+    for (std::size_t row = 0; row < count; ++row) store(row, value);
+    return reader.ok();
   }
+  store(0, value);
+  std::size_t row = 0;
+  reader.svarints(count - 1, [&](std::int64_t difference) {
+    value = sum(value, difference);
+    store(++row, value);
+  });
   return reader.ok();
 }
 

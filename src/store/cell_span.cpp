@@ -13,9 +13,10 @@ bool is_near(std::int64_t a_ns, std::int64_t b_ns) noexcept {
 }
 
 // The edge sample, or the nearest one, if it is near; else 0. Times are positive.
-std::int64_t near_sample(const Recording& recording, std::int64_t time_ns, std::int64_t sample_ns) {
+std::int64_t near_sample(const Recording& recording, std::int64_t time_ns, std::int64_t sample_ns,
+                         bool trusting) {
   if (sample_ns > 0 && is_near(sample_ns, time_ns) &&
-      recording.sample_at_or_after(sample_ns) == sample_ns) {
+      (trusting || recording.sample_at_or_after(sample_ns) == sample_ns)) {
     return sample_ns;
   }
   const std::int64_t before_ns = recording.sample_at_or_before(time_ns);
@@ -43,7 +44,7 @@ void end_without_mark(const Recording& recording, CellSpan& span) {
 
 }  // namespace
 
-CellSpan span_of(const Recording& recording, const Cell& cell) {
+CellSpan span_of(const Recording& recording, const Cell& cell, bool trusting) {
   CellSpan span;
   // Hostile times: from here on they are positive, so that differences never overflow.
   span.begin.time_ns = std::max<std::int64_t>(cell.begin.time_ns, 1);
@@ -58,8 +59,8 @@ CellSpan span_of(const Recording& recording, const Cell& cell) {
     end_without_mark(recording, span);
   }
 
-  span.begin.sample_ns = near_sample(recording, span.begin.time_ns, cell.begin.sample_ns);
-  span.end.sample_ns = near_sample(recording, span.end.time_ns, end_sample_ns);
+  span.begin.sample_ns = near_sample(recording, span.begin.time_ns, cell.begin.sample_ns, trusting);
+  span.end.sample_ns = near_sample(recording, span.end.time_ns, end_sample_ns, trusting);
   span.begin.near = span.begin.sample_ns > 0;
   span.end.near = span.end.sample_ns > 0;
   if (!span.begin.near) {

@@ -43,7 +43,8 @@ struct CellSpan {
 
 // An edge takes its edge sample when that is near; else the nearest sample within kNearNs; else
 // the outermost one inside the cell, so that what is counted between the edges is a lower bound.
-// The cell must outlive the span.
-CellSpan span_of(const Recording& recording, const Cell& cell);
+// The cell must outlive the span. `trusting`: an edge sample that the marks name isn't looked for
+// among the rows, which costs two reads a cell.
+CellSpan span_of(const Recording& recording, const Cell& cell, bool trusting = false);
 
 }  // namespace store

@@ -30,14 +30,15 @@ struct Chosen {
 
 std::vector<Chosen> choose(const Recording& recording, const std::vector<Cell>& cells,
                            const std::vector<std::string>& sources, const PlotRequest& request) {
+  constexpr std::size_t kFew = 32;
   std::vector<Chosen> chosen;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const bool wanted =
         request.cells.empty() ||
         std::ranges::find(request.cells, cells[i].begin.index) != request.cells.end();
     if (!wanted) continue;
-    chosen.push_back(
-        {&cells[i], i < sources.size() ? &sources[i] : nullptr, span_of(recording, cells[i])});
+    chosen.push_back({&cells[i], i < sources.size() ? &sources[i] : nullptr,
+                      span_of(recording, cells[i], cells.size() > kFew)});
   }
   std::ranges::stable_sort(chosen, [](const Chosen& one, const Chosen& other) {
     return one.span.begin.time_ns < other.span.begin.time_ns;

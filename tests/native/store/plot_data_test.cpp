@@ -1,0 +1,284 @@
+#include "store/plot_data.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <stdexcept>
+
+#include "store/synthetic.hpp"
+
+namespace store {
+namespace {
+
+using namespace synthetic;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::ThrowsMessage;
+
+constexpr auto kUnknown = record::unknown(record::State::kVanished);
+
+PlotData plot(const Recording& recording, const PlotRequest& request = {}) {
+  std::vector<std::string> sources;
+  for (const Cell& cell : recording.cells()) sources.push_back(recording.source(cell));
+  return plot_data(recording, recording.cells(), sources, request);
+}
+
+const PlotTrack& track(const PlotData& data, std::string_view metric, std::string_view level,
+                       std::size_t number = 0) {
+  return data.metric(metric)->panel(level)->tracks.at(number);
+}
+
+void add_cell(Recorder& recorder, std::int64_t index, std::int64_t begin_ns, std::int64_t end_ns) {
+  record::CellBegin begin;
+  begin.index = begin.execution_count = index;
+  begin.time_ns = begin_ns;
+  begin.sample_ns = begin_ns + kMs;
+  begin.source = "\n  fit(<model>)\nmore";
+  record::CellEnd end;
+  end.index = end.execution_count = index;
+  end.time_ns = end_ns;
+  end.sample_ns = end_ns + kMs;
+  recorder.add(begin);
+  recorder.add(end);
+}
+
+// Ticks with jitter, edges a little behind their marks, everything in motion, some unknown.
+void fill(Recorder& recorder, std::mt19937_64& chance, int cells) {
+  const auto up_to = [&](std::int64_t most) {
+    return static_cast<std::int64_t>(chance() % static_cast<std::uint64_t>(most + 1));
+  };
+  std::int64_t cpu_ns = 0;
+  std::int64_t node_ns = 0;
+  std::int64_t read = 0;
+  std::int64_t now_ns = kStart;
+  const auto row = [&](std::int64_t time_ns, bool edge) {
+    const std::int64_t step_ns = time_ns - now_ns;
+    cpu_ns += up_to(2 * step_ns);
+    node_ns += up_to(8 * step_ns / (10 * kMs)) * 10 * kMs;
+    read += up_to(kMiB);
+    now_ns = time_ns;
+    const bool bound = up_to(4) == 0;
+    recorder.row(time_ns,
+                 {{"process.cpu_time_ns", up_to(60) == 0 ? kUnknown : cpu_ns},
+                  {"node.cpu_time_ns", node_ns},
+                  {"process.io_read_bytes", read},
+                  {"process.memory_bytes", up_to(bound ? 400 : 200) * kMiB},
+                  {"process.memory_is_upper_bound", bound ? 1 : 0},
+                  {"node.memory_bytes", up_to(1000) * kMiB}},
+                 edge ? record::kEdgeSample : std::uint8_t{0});
+  };
+  std::int64_t mark_ns = kStart;
+  for (int i = 1; i <= cells; ++i) {
+    const std::int64_t begin_ns = mark_ns + up_to(3 * kSecond);
+    const std::int64_t end_ns = begin_ns + 300 * kMs + up_to(5 * kSecond);
+    const auto ticks_until = [&](std::int64_t until_ns) {
+      while (now_ns + 110 * kMs < until_ns) row(now_ns + 95 * kMs + up_to(10 * kMs), false);
+    };
+    ticks_until(begin_ns);
+    row(begin_ns + kMs, true);
+    ticks_until(end_ns);
+    row(end_ns + kMs, true);
+    add_cell(recorder, i, begin_ns, end_ns);
+    mark_ns = end_ns + 4 * kMs;
+  }
+}
+
+double highest_in(const PlotData& data, const PlotTrack& track, const PlotCell& cell) {
+  double highest = kNotKnown;
+  for (std::size_t i = 0; i < track.mean.size(); ++i) {
+    const double middle_s = (data.edges_s[i] + data.edges_s[i + 1]) / 2;
+    if (middle_s < cell.begin_s || middle_s > *cell.end_s) continue;
+    highest = std::fmax(highest, track.max.empty() ? track.mean[i] : track.max[i]);
+  }
+  return highest;
+}
+
+// `unit`: the summary's, in the plot's.
+void expect_same(const std::optional<double>& of_summary, double of_plot) {
+  if (!of_summary) {
+    EXPECT_TRUE(std::isnan(of_plot));
+  } else {
+    EXPECT_NEAR(of_plot, *of_summary, 1e-9 * *of_summary + 1e-9);
+  }
+}
+
+TEST(PlotData, HasThePeaksOfTheSummaries) {
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    std::mt19937_64 chance(seed);
+    Recorder recorder;
+    fill(recorder, chance, 6);
+    const Recording recording = recorder.open();
+    for (const std::size_t most : {60U, 600U}) {
+      PlotRequest request;
+      request.most_buckets = most;
+      const PlotData data = plot(recording, request);
+      ASSERT_THAT(data.cells, SizeIs(6));
+      EXPECT_TRUE(std::ranges::is_sorted(data.edges_s));
+      for (const PlotCell& cell : data.cells) {
+        const CellSummary summary = summarize(recording, *recording.cell(cell.index));
+        for (const LevelSummary& level : summary.levels) {
+          if (data.metric("cpu")->panel(level.name) == nullptr) continue;
+          SCOPED_TRACE(testing::Message()
+                       << seed << ' ' << most << ' ' << level.name << ' ' << cell.index);
+          expect_same(level.cpu_percent.max,
+                      highest_in(data, track(data, "cpu", level.name), cell));
+          expect_same(level.memory_bytes.max,
+                      highest_in(data, track(data, "memory", level.name), cell));
+        }
+      }
+    }
+  }
+}
+
+TEST(PlotData, OfRatesKeepsWhatWasGained) {
+  Recorder recorder;
+  for (std::int64_t i = 0; i <= 100; ++i) {
+    recorder.row(kStart + i * 100 * kMs, {{"process.io_read_bytes", i < 50 ? 0 : (i - 50) * 1000}});
+  }
+  add_cell(recorder, 1, kStart, kStart + 10 * kSecond);
+  PlotRequest request;
+  request.most_buckets = 10;
+  const PlotData data = plot(recorder.open(), request);
+  const PlotTrack& read = track(data, "io", "process");
+  double gained = 0;
+  for (std::size_t i = 0; i < read.mean.size(); ++i) {
+    gained += read.mean[i] * (data.edges_s[i + 1] - data.edges_s[i]);
+  }
+  EXPECT_NEAR(gained, 50'000, 1);
+  EXPECT_THAT(read.mean, SizeIs(10));
+  EXPECT_EQ(read.mean.front(), 0);
+  EXPECT_NEAR(read.mean.back(), 10'000, 1e-6);
+}
+
+TEST(PlotData, OfAGapIsUnknownAndSaysWhy) {
+  Recorder recorder;
+  for (std::int64_t i = 0; i <= 40; ++i) {
+    if (i > 10 && i < 30) continue;
+    recorder.row(kStart + i * 100 * kMs, {{"process.cpu_time_ns", i * kMs}});
+  }
+  recorder.add(gap(kStart + kSecond, kStart + 3 * kSecond));
+  add_cell(recorder, 1, kStart, kStart + 4 * kSecond);
+  const PlotData data = plot(recorder.open());
+  ASSERT_THAT(data.gaps, SizeIs(1));
+  EXPECT_NEAR(data.gaps[0].begin_s, 1, 1e-9);
+  EXPECT_NEAR(data.gaps[0].end_s, 3, 1e-9);
+  for (const char* metric : {"cpu", "memory"}) {
+    const PlotTrack& one = track(data, metric, "process");
+    for (std::size_t i = 0; i < one.mean.size(); ++i) {
+      if (data.edges_s[i] > 0.999 && data.edges_s[i + 1] < 3.001) {
+        EXPECT_TRUE(std::isnan(one.mean[i])) << metric << data.edges_s[i];
+      }
+      if (data.edges_s[i + 1] < 0.95) {
+        EXPECT_FALSE(std::isnan(one.mean[i])) << metric << data.edges_s[i];
+      }
+    }
+  }
+}
+
+TEST(PlotData, LeavesOutTheTimeBetweenCellsWhenItIsTheLonger) {
+  Recorder recorder;
+  for (std::int64_t i = 0; i <= 700; ++i) recorder.row(kStart + i * 100 * kMs);
+  add_cell(recorder, 1, kStart, kStart + 5 * kSecond);
+  add_cell(recorder, 2, kStart + 60 * kSecond, kStart + 65 * kSecond);
+  const Recording recording = recorder.open();
+  EXPECT_TRUE(plot(recording).cut);
+  PlotRequest request;
+  request.cut_between_cells = false;
+  EXPECT_FALSE(plot(recording, request).cut);
+  request.cells = {2};
+  const PlotData data = plot(recording, request);
+  ASSERT_THAT(data.cells, SizeIs(1));
+  EXPECT_EQ(data.edges_s.front(), 0);
+  EXPECT_NEAR(data.edges_s.back(), 5, 1e-9);
+  EXPECT_EQ(data.cells[0].code, "fit(<model>)");
+}
+
+TEST(PlotData, OfManyCellsStaysSmall) {
+  Recorder recorder;
+  for (std::int64_t i = 0; i <= 4000; ++i) recorder.row(kStart + i * 50 * kMs);
+  for (std::int64_t i = 0; i < 1000; ++i) {
+    add_cell(recorder, i + 1, kStart + i * 200 * kMs, kStart + i * 200 * kMs + 150 * kMs);
+  }
+  const PlotData data = plot(recorder.open());
+  EXPECT_THAT(data.cells, SizeIs(1000));
+  EXPECT_LE(data.edges_s.size(), 700U);
+  EXPECT_TRUE(std::ranges::is_sorted(data.edges_s, std::less_equal<>()) ||
+              std::ranges::adjacent_find(data.edges_s) == data.edges_s.end());
+}
+
+TEST(PlotData, SaysWhatAMetricWithoutAValueLacks) {
+  Recorder recorder;
+  recorder.add(record::Missing{1, "process.gpu", record::State::kNotSupported, "no GPU driver"});
+  for (std::int64_t i = 0; i <= 10; ++i) recorder.row(kStart + i * 100 * kMs);
+  add_cell(recorder, 1, kStart, kStart + kSecond);
+  const Recording recording = recorder.open();
+  const auto asked = [&](const char* metric, const char* level = "process") {
+    PlotRequest request;
+    request.metrics = {metric};
+    request.level = level;
+    return [&recording, request] { plot(recording, request); };
+  };
+  EXPECT_THAT(asked("gpu"),
+              ThrowsMessage<std::invalid_argument>(HasSubstr("not supported: no GPU driver")));
+  EXPECT_THAT(asked("gqu"), ThrowsMessage<std::invalid_argument>(HasSubstr("no metric 'gqu'")));
+  EXPECT_THAT(asked("cpu", "core"),
+              ThrowsMessage<std::invalid_argument>(HasSubstr("level 'core'")));
+  PlotRequest request;
+  request.level = "job";  // has nothing here
+  EXPECT_EQ(plot(recording, request).level, "process");
+}
+
+TEST(PlotData, OfARecordingWithoutAnythingIsEmpty) {
+  Recorder recorder;
+  const PlotData data = plot(recorder.open());
+  EXPECT_THAT(data.edges_s, IsEmpty());
+  EXPECT_THAT(data.metrics, IsEmpty());
+  EXPECT_THAT(data.shown, IsEmpty());
+}
+
+TEST(PlotData, WithoutCellsShowsTheWholeRecording) {
+  Recorder recorder;
+  for (std::int64_t i = 0; i <= 20; ++i) recorder.row(kStart + i * 100 * kMs);
+  const PlotData data = plot(recorder.open());
+  EXPECT_THAT(data.cells, IsEmpty());
+  EXPECT_NEAR(data.edges_s.back(), 2, 1e-9);
+  EXPECT_THAT(data.shown, ElementsAre("cpu", "memory", "io"));
+}
+
+TEST(PlotData, HasTheCoresByTheirRealNumbers) {
+  std::vector<std::string> columns = both_levels();
+  for (const char* core : {"10", "2", "3"}) {
+    columns.push_back(std::string("node.core") + core + ".cpu_time_ns");
+  }
+  Recorder recorder(columns);
+  record::Machine machine;
+  machine.time_ns = 2;
+  machine.cores_online = 3;
+  machine.affinity = {3};
+  recorder.add(machine);
+  for (std::int64_t i = 0; i <= 20; ++i) {
+    recorder.row(kStart + i * 100 * kMs, {{"node.core2.cpu_time_ns", i * 50 * kMs},
+                                          {"node.core3.cpu_time_ns", i * 100 * kMs},
+                                          {"node.core10.cpu_time_ns", 7}});
+  }
+  add_cell(recorder, 1, kStart, kStart + 2 * kSecond);
+  const PlotData data = plot(recorder.open());
+  const PlotMetric* cores = data.metric("cpu_cores");
+  ASSERT_NE(cores, nullptr);
+  EXPECT_THAT(cores->panel("node")->tracks,
+              ElementsAre(Field(&PlotTrack::name, "core 2"), Field(&PlotTrack::name, "core 3"),
+                          Field(&PlotTrack::name, "core 10")));
+  EXPECT_NEAR(cores->panel("node")->tracks[0].mean[5], 50, 1e-6);
+  EXPECT_NEAR(cores->panel("node")->tracks[1].mean[5], 100, 1e-6);
+  EXPECT_NEAR(cores->panel("node")->tracks[2].mean[5], 0, 1e-6);
+}
+
+}  // namespace
+}  // namespace store

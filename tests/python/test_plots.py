@@ -1,0 +1,258 @@
+"""Plots: the same figures as the summaries, peaks and gaps kept, the magic and its refusals."""
+
+import json
+import math
+import os
+import sys
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from notebook import JSON_TYPE
+
+import jumper
+from jumper import _native, plotting, views
+
+WORK = "sum(i * i for i in range(400_000))"
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A real recording: computing, memory, files, idleness; the time between is short."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("recorded")
+        patch.setenv("JUMPER_DIR", str(folder))
+        with jumper.session(label="real") as session:
+            with session.cell("compute"):
+                end = time.monotonic() + 1.2
+                while time.monotonic() < end:
+                    exec(WORK)
+            with session.cell("memory"):
+                held = bytearray(b"x" * 80_000_000)
+                time.sleep(0.5)
+                del held
+                time.sleep(0.4)
+            with session.cell("files"):
+                for _ in range(5):
+                    (folder / "file").write_bytes(b"x" * 5_000_000)
+                    (folder / "file").read_bytes()
+                    time.sleep(0.15)
+            path = session.path
+    return _native.Report.open(path)
+
+
+def of_cell(plot, metric, level, cell):
+    """The highest value of a metric's first track within a cell; None: nothing is known."""
+    panel = next(one for one in plot["metrics"] if one["id"] == metric)["panels"].get(level)
+    if panel is None:
+        return None
+    track = panel["tracks"][0]
+    edges = plot["edges_s"]
+    inside = [
+        value
+        for value, begin, end in zip(
+            track.get("max", track["mean"]), edges, edges[1:], strict=False
+        )
+        if value is not None and cell["begin_s"] <= (begin + end) / 2 <= cell["end_s"]
+    ]
+    return max(inside, default=None)
+
+
+@pytest.mark.parametrize("most", [20, 600])
+def test_a_cells_peak_is_that_of_its_summary(recorded, most):
+    plot = json.loads(recorded.plot(most_buckets=most).json)
+    assert len(plot["cells"]) == 3
+    for cell in plot["cells"]:
+        summary = json.loads(recorded.summary(cell["index"], "all").json)
+        for level, figures in summary["levels"].items():
+            if level not in plot["levels"] or figures is None:
+                continue
+            for metric, key in (("cpu", "cpu_percent"), ("memory", "memory_bytes")):
+                expected = figures[key]["max"]
+                found = of_cell(plot, metric, level, cell)
+                assert (found is None) == (expected is None), (cell["index"], level, metric)
+                if expected is not None:
+                    assert found == pytest.approx(expected, rel=1e-4, abs=1e-3)
+
+
+def test_what_was_read_and_written_is_in_the_rates(recorded):
+    plot = json.loads(recorded.plot([3]).json)
+    widths = np.diff(plot["edges_s"])
+    io = next(one for one in plot["metrics"] if one["id"] == "io")["panels"]["process"]
+    for track in io["tracks"]:
+        gained = sum(
+            rate * width
+            for rate, width in zip(track["mean"], widths, strict=True)
+            if rate is not None
+        )
+        assert gained == pytest.approx(25_000_000, rel=0.1)
+
+
+def test_all_three_forms_say_the_same(recorded):
+    plot = recorded.plot([1, 2])
+    assert plot.text.startswith("real · #1 and #2 · ")
+    assert "CPU" in plot.text
+    assert "▁" in plot.text
+    assert plot.svg.startswith("<svg")
+    assert "#1 and #2" in plot.svg
+    assert json.loads(plot.json)["label"] == "real"
+
+
+def naive(times, values, begin, end, buckets, longest):
+    """By NumPy, one bucket after the other."""
+    weights = np.append(np.diff(times), 0)
+    weights = np.where((weights < 1) | (weights > longest), 1, weights)
+    edges = [begin + (end - begin) * i // buckets for i in range(buckets + 1)]
+    for i in range(buckets):
+        last = i + 1 == buckets
+        inside = (times >= edges[i]) & ((times <= end) if last else (times < edges[i + 1]))
+        known = inside & ~np.isnan(values)
+        some = values[known]
+        if not len(some):
+            yield (math.nan,) * 5
+            continue
+        mean = np.average(some, weights=weights[known])
+        yield (some.min(), some.max(), some[0], some[-1], mean)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    steps=st.lists(st.integers(0, 1000), max_size=400),
+    seed=st.integers(0, 2**32 - 1),
+    unknown=st.sampled_from([0.0, 0.1, 0.9, 1.0]),
+    buckets=st.integers(1, 50),
+    window=st.tuples(st.floats(-0.2, 1.2), st.floats(0, 1.2)),
+    longest=st.sampled_from([100, 10**9]),
+)
+def test_reduction_keeps_every_peak_and_every_gap(steps, seed, unknown, buckets, window, longest):
+    chance = np.random.default_rng(seed)
+    times = np.cumsum(np.array(steps, dtype=np.int64))
+    values = chance.normal(size=len(times)) * 1e3
+    values[chance.random(len(times)) < unknown] = math.nan
+    length = int(times[-1]) if len(times) else 100
+    begin = int(window[0] * length)
+    end = begin + int(window[1] * length)
+    found = _native.Reduction(times, values, longest).reduce(begin, end, buckets)
+    expected = list(naive(times, values, begin, end, buckets, longest))
+    np.testing.assert_allclose(np.array(found), np.array(expected), rtol=1e-9, atol=1e-9)
+    if end > begin:
+        inside = values[(times >= begin) & (times <= end)]
+        known = inside[~np.isnan(inside)]
+        highest = [one[1] for one in found if not math.isnan(one[1])]
+        assert max(highest, default=None) == (known.max() if len(known) else None)
+
+
+def test_reduction_refuses_what_does_not_fit():
+    with pytest.raises(ValueError, match="a time for each value"):
+        _native.Reduction(np.zeros(2, np.int64), np.zeros(3))
+
+
+class Info:
+    def __init__(self, index, execution_count, running=False):
+        self.index, self.execution_count, self.running = index, execution_count, running
+
+
+CELLS = [Info(1, 1), Info(2, 2), Info(3, 2), Info(4, 4), Info(5, None), Info(6, 7, running=True)]
+
+
+@pytest.mark.parametrize(
+    ("names", "indices"),
+    [
+        ([], [5]),
+        (["2"], [3]),
+        (["#2"], [2]),
+        (["-2"], [4]),
+        (["1-4"], [1, 3, 4]),
+        (["#2-#4"], [2, 3, 4]),
+        (["#4", "1-2"], [4, 1, 3]),
+        (["all"], [1, 2, 3, 4, 5, 6]),
+    ],
+)
+def test_cells_by_name(names, indices):
+    assert plotting.chosen(CELLS, names) == indices
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["#2-4"], "mixes In .n. and #k"),
+        (["4-2"], "ends before it begins: write 2-4"),
+        (["5-6"], "no measured cell In .5."),
+        (["seven"], "names no cell"),
+        (["--metrics", "cpus"], "no metric 'cpus'. Did you mean cpu"),
+        (["--metrics"], "needs names"),
+        (["--metrics=memry,cpu"], "Did you mean memory"),
+        (["--level", "nod"], "Did you mean node"),
+        (["--between=x"], "There are show, cut"),
+        (["--colour"], "no option of plot"),
+        (["-o"], "needs the name of a file"),
+        (["-o", "plot.png"], "no kind of file that plot writes"),
+    ],
+)
+def test_refusals(arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        plotting.chosen(CELLS, plotting.parse(arguments).cells)
+
+
+def test_what_has_no_value_says_why(recorded):
+    with pytest.raises(ValueError, match="metric 'gpu_power' has no value here"):
+        recorded.plot(metrics=["gpu_power"])
+
+
+def test_completion():
+    assert "--metrics" in plotting.completions([""])
+    assert "cpu,memory" in plotting.completions(["--metrics", "cpu,me"])
+    assert "--level=node" in plotting.completions(["--level=n"])
+    assert "node" in plotting.completions(["--level", ""])
+
+
+@pytest.mark.parametrize("page", [None, '<p title="a">\'&</p>'])
+def test_the_bundle_is_one_chart(page):
+    bundle = views.plot("a <b>\nline", "<svg/>", page, {})
+    assert bundle["text/html"].startswith('<div style="position:relative')
+    assert 'alt="a &lt;b&gt;"' in bundle["text/html"]
+    assert "data:image/svg+xml;base64,PHN2Zy8+" in bundle["text/html"]
+    assert ("<iframe" in bundle["text/html"]) == (page is not None)
+    if page:
+        assert 'srcdoc="&lt;p title=&quot;a&quot;&gt;' in bundle["text/html"]
+        assert 'sandbox="allow-scripts allow-downloads"' in bundle["text/html"]
+
+
+def test_a_file_is_written_with_the_users_umask(recorded, tmp_path):
+    plot = recorded.plot([1])
+    before = os.umask(0o027)
+    try:
+        said = plotting.write(plot, tmp_path / "plot.svg")
+    finally:
+        os.umask(before)
+    assert str(tmp_path / "plot.svg") in said
+    assert (tmp_path / "plot.svg").stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "plot.svg").read_text() == plot.svg
+    with pytest.raises(ValueError, match="No such file or directory"):
+        plotting.write(plot, tmp_path / "missing" / "plot.svg")
+
+
+def test_an_html_file_needs_the_page(recorded, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jumper.page", None)
+    with pytest.raises(ValueError, match="has no page"):
+        plotting.write(recorded.plot([1]), tmp_path / "plot.html")
+
+
+def test_plot_in_a_notebook(shared_notebook, tmp_path):
+    shared_notebook.run(f"for _ in range(30): {WORK}")
+    count = shared_notebook.run(f"for _ in range(10): {WORK}").count
+    (bundle,) = shared_notebook.run("%jumper plot").bundles
+    assert set(bundle) == {"text/plain", "text/html", JSON_TYPE}
+    assert f"In [{count}]" in bundle["text/plain"]
+    assert "<script" not in bundle["text/html"].partition("<iframe")[0]
+    assert bundle[JSON_TYPE]["plot"]["metrics"]["cpu"]["unit"] == "%"
+    file = tmp_path / "two.svg"
+    (written,) = shared_notebook.run(
+        f"%jumper plot {count - 1}-{count} --metrics cpu,io -o {file}"
+    ).bundles
+    assert str(file) in written["text/plain"]
+    assert f"In [{count - 1}] and In [{count}]" in file.read_text()
+    refused = shared_notebook.run("%jumper plot --metrics memroy")
+    assert "Did you mean memory" in refused.text
