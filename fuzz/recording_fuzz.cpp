@@ -14,16 +14,30 @@
 #include "store/curve.hpp"
 #include "store/recording.hpp"
 #include "store/summary.hpp"
+#include "store/table.hpp"
 #include "view/history.hpp"
 #include "view/live.hpp"
 #include "view/stack_lines.hpp"
 #include "view/summary.hpp"
+#include "view/table_text.hpp"
 
 namespace {
 
 constexpr std::size_t kMostCells = 16;
 constexpr std::size_t kCurveBuckets = 60;
 constexpr std::size_t kColumns = 80;
+
+// One cell: several that hold the same rows would only take longer.
+void export_first(const store::Recording& recording) {
+  if (recording.cells().empty()) return;
+  try {
+    const store::Table table = store::table_of(recording, {recording.cells().front()}, "all");
+    const view::Sink nowhere = [](std::string_view) {};
+    view::write_table_csv(table, nowhere);
+    view::write_table_json(table, {}, nowhere);
+  } catch (const base::Error&) {  // too many numbers
+  }
+}
 
 void ask_everything(const store::Recording& recording) {
   std::vector<view::HistoryRow> rows;
@@ -34,6 +48,8 @@ void ask_everything(const store::Recording& recording) {
     view::summary_text(rows.back().summary, "");
     view::summary_html(rows.back().summary, "process");
   }
+  export_first(recording);
+  view::summary_json(store::summarize_all(recording));
   view::history_text(rows);
   view::history_html(rows);
   view::live_lines(recording, recording.last_sample_ns(), kColumns);

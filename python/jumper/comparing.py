@@ -52,6 +52,8 @@ def amount(value: float | None, unit: str) -> str:
 
 
 def seconds(value: float) -> str:
+    if 0 < value < 1:
+        return f"{value * 1000:.3g} ms"
     if value < 100:
         return f"{value:.3g} s"
     minutes, rest = divmod(round(value), 60)
@@ -74,7 +76,8 @@ def ratio(value: float | None) -> str:
     if value >= 9:
         return f"x {value + 1:.3g}"
     sign = "+" if value > 0 else "-" if value < 0 else "±"
-    return f"{sign}{abs(value) * 100:.3g} %"
+    percent = abs(value) * 100
+    return f"{sign}{percent:.0f} %" if percent >= 10 or not percent else f"{sign}{percent:.1f} %"
 
 
 def _at(summary: Summary, level: str, *keys: str) -> float | None:
@@ -180,16 +183,19 @@ def compare(
 
 
 def _reasons(both: tuple[Summary, Summary], names: tuple[str, str], level: str) -> Iterator[str]:
-    """Why a figure of theirs is unknown."""
+    """Why a figure of theirs is unknown; once where it is the same of both."""
+    found: dict[str, list[str]] = {}
     for summary, name in zip(both, names, strict=True):
         if summary["levels"].get(level) is None:
             reason = summary["unknown"].get(level, "not yet: no sample of it is in this cell")
-            yield f"level {level} of {name}: {reason}"
+            found.setdefault(f"level {level}: {reason}", []).append(name)
             continue
         for _, _, keys in FIGURES:
             reason = summary["unknown"].get(f"{level}.{keys[0]}")
             if reason and _at(summary, level, *keys) is None:
-                yield f"{'.'.join(keys)} of {name}: {reason}"
+                found.setdefault(f"{'.'.join(keys)}: {reason}", []).append(name)
+    for sentence, of in found.items():
+        yield sentence if len(of) == 2 else f"{of[0]}: {sentence}"
 
 
 def _aligned(table: list[list[str]]) -> Iterator[str]:

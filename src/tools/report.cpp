@@ -7,13 +7,16 @@
 #include <memory>
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
 #include "record/text.hpp"
 #include "store/ending.hpp"
 #include "store/recording.hpp"
 #include "store/summary.hpp"
+#include "tools/notebook.hpp"
 #include "tools/verbs.hpp"
 #include "view/last_curve.hpp"
 #include "view/summary.hpp"
+#include "view/summary_parse.hpp"
 
 namespace tools {
 namespace {
@@ -27,7 +30,42 @@ void print_end(const store::Recording& recording) {
   if (!ending.text.empty()) fmt::print("\n{}\n", ending.text);
 }
 
+int report_notebook(const ReportOptions& options) {
+  const NotebookSummaries found = read_notebook(options.path);
+  if (found.objects.empty() && found.newer == 0) {
+    throw base::Error("cannot report", options.path,
+                      fmt::format("none of its {} code cells has a summary", found.code_cells),
+                      "run it with the kernel JUmPER, cells of a second or more then have one; "
+                      "a recording (.jumper) has all cells");
+  }
+  if (!options.json) {
+    fmt::print("{} · {} summaries · {} code cells\n",
+               record::escaped(options.path, kMostLabelBytes), found.objects.size(),
+               found.code_cells);
+  }
+  std::size_t unread = 0;
+  for (const std::string& object : found.objects) {
+    const auto summary = view::parse_summary(object);
+    if (!summary) {
+      ++unread;
+    } else if (options.json) {
+      fmt::print("{}\n", object);
+    } else {
+      fmt::print("\n{}\n", view::summary_text(*summary, options.level));
+    }
+  }
+  if (found.newer > 0) {
+    fmt::print(stderr, "jumper: notebook '{}': {} summaries were written by a newer JUmPER\n",
+               options.path, found.newer);
+  }
+  if (unread > 0) {
+    fmt::print(stderr, "jumper: notebook '{}': {} summaries can't be read\n", options.path, unread);
+  }
+  return unread + found.newer > 0 ? 1 : 0;
+}
+
 int report(const ReportOptions& options) {
+  if (is_notebook(options.path)) return report_notebook(options);
   const store::Recording recording = store::Recording::open(options.path);
   if (!options.json) print_header(recording);
   for (const store::Cell& cell : recording.cells()) {
@@ -59,8 +97,10 @@ void print_header(const store::Recording& recording) {
 
 void add_report(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App* verb = program.add_subcommand("report", "what each cell of a recording did");
-  verb->add_option("FILE", options->path, "a recording (.jumper)")->required();
+  CLI::App* verb =
+      program.add_subcommand("report", "what each cell of a recording or an executed notebook did");
+  verb->add_option("FILE", options->path, "a recording (.jumper), or a notebook (.ipynb)")
+      ->required();
   CLI::Option* json_flag =
       verb->add_flag("--json", options->json, "one JSON object a cell and line (docs/formats.md)");
   CLI::Option* follow_flag =
