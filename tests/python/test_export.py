@@ -59,7 +59,7 @@ def columns_of(folder: Path, level: str, ending: str) -> dict[str, list[float | 
             names, *rows = csv.reader(file)
         by_column = zip(*rows, strict=True)
         return {
-            name: [float(one) if one else None for one in column]
+            name: [json.loads(one) if one else None for one in column]
             for name, column in zip(names, by_column, strict=True)
         }
     if ending == "json":
@@ -106,7 +106,8 @@ def test_the_numbers_are_those_of_the_summary(exported, name):
         assert min(column("cpu_percent")) == figures["cpu_percent"]["min"]
         assert max(column("threads")) == figures["threads"]["max"]
         assert max(column("memory_bytes")) == figures["memory_bytes"]["max"]
-        assert len(rows) == summary["ticks"] + 2  # and the two edges
+        # And the two edges; a tick may lie between an edge and its sample.
+        assert summary["ticks"] + 2 <= len(rows) <= summary["ticks"] + 4
         assert summary["cell"]["execution_count"] in {table["execution_count"][row] for row in rows}
         times = [table["time_unix_ns"][row] for row in rows]
         assert times == sorted(times)
@@ -187,6 +188,7 @@ def test_files_are_written_whole_and_replaced_only_by_force(tmp_path, monkeypatc
     (tmp_path / "there.csv").write_text("mine")
     (tmp_path / "folder.csv").mkdir()
     answer = in_ipython(f"""{ASKED}
+import os
 os.umask(0o027)
 answer = [ask(line) for line in (
     "export -o new.csv", "export -o there.csv", "export -o folder.csv --force",
@@ -269,7 +271,7 @@ def test_without_pandas_or_numpy(absent, what, tmp_path, monkeypatch):
         f"""{ASKED}
 answer["said"] = ask("export 2 --to data") + ask("export 2 -o data.json")
 data = shell.user_ns["data"]
-answer["data"] = {{name: list(map(float, column)) for name, column in data.items()
+answer["data"] = {{name: list(map(int, column)) for name, column in data.items()
                   if name in ("cpu_time_ns", "memory_bytes", "time_unix_ns")}}
 answer["unknown"] = repr(list(data["cpu_percent"])[0])
 answer["npz"] = ask("export -o x.npz")
@@ -366,6 +368,7 @@ run("%jumper export all -o größe.csv")
 
 def test_the_verbs_in_a_real_kernel(shared_notebook, tmp_path):
     """Case 21: no front end, no stdin; what is shown is one display each."""
+    shared_notebook.run("%jumper set summary=never")
     shared_notebook.run(WORK)
     for line in (
         "export -1 --to samples",

@@ -180,7 +180,10 @@ def test_a_bad_configuration_file_is_said_under_the_first_cell(open_notebook):
     [
         (
             "%jumper ",
-            ["code", "doctor", "guard", "help", "history", "open", "set", "status", "summary"],
+            [
+                *("code", "compare", "doctor", "export", "guard", "help", "history", "open"),
+                *("save", "set", "status", "summary", "total"),
+            ],
         ),
         ("%jumper su", ["summary"]),
         ("%jumper set ", ["level=", "min_reports=", "rate=", "summary="]),
@@ -208,7 +211,7 @@ shell.Completer.use_jedi = False
 run("%load_ext jumper")
 answer = [shell.complete(None, line, len(line))[1] for line in ("%jumper s", "%jumper set ra")]
 """)
-    assert answer == [["set", "status", "summary"], ["rate="]]
+    assert answer == [["save", "set", "status", "summary"], ["rate="]]
 
 
 def test_the_order_of_summaries(notebook):
