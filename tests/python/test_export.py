@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import os
 import shutil
 import stat
 import subprocess
@@ -187,6 +188,8 @@ def test_files_are_written_whole_and_replaced_only_by_force(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there.csv").write_text("mine")
     (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "null.csv").symlink_to("/dev/null")
+    os.mkfifo(tmp_path / "pipe.csv")
     answer = in_ipython(f"""{ASKED}
 import os
 os.umask(0o027)
@@ -194,7 +197,7 @@ answer = [ask(line) for line in (
     "export -o new.csv", "export -o there.csv", "export -o folder.csv --force",
     "export -o missing/x.csv", "export -o x.xls", "export -o x", "export --to a -o b.csv", "export",
     "export -o", "export 77 -o x.csv", "export --depth 3", "export --level gpu --to a",
-    "export -o there.csv --force", "export -o /dev/null --force", "export -o /dev/full --force")]
+    "export -o there.csv --force", "export -o pipe.csv --force", "export -o null.csv --force")]
 """)
     said = [one.removeprefix("UsageError: %jumper: ").strip() for one in answer]
     assert "new.csv" in said[0]
