@@ -3,11 +3,14 @@
 1. The kernel of this very environment is started; notebook and kernel talk over ZeroMQ.
 2. All cells run in order; then one runs again, and the history after it.
 3. What each summary said is printed and held against what the cell did.
-4. The notebook, its HTML and the recording stay in build/demo.
+4. The notebook, its HTML, the plot, the recording and a page of the whole run stay in build/demo.
 """
 
+import base64
 import os
+import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -133,6 +136,34 @@ def check_history(shown: dict[str, list[Any]]) -> None:
     print(f"run again, the same cell is one more entry: {len(entries[0])}, then {len(entries[1])}")
 
 
+def check_plot(shown: dict[str, list[Any]]) -> None:
+    """The plot of both cells: its picture is saved, and its figures are the summaries'."""
+    if not shown["plot"]:
+        raise DemoError("`%jumper plot` showed nothing")
+    plot = shown["plot"][0]
+    found = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', plot["text/html"])
+    if not found:
+        raise DemoError("there is no picture in the plot")
+    (OUTPUT / "plot.svg").write_bytes(base64.b64decode(found[1]))
+    drawn = plot[JSON_TYPE]["plot"]["metrics"]["cpu"]["tracks"]["CPU"]["max"]
+    told = max(
+        shown[cell][0][JSON_TYPE]["levels"]["process"]["cpu_percent"]["max"]
+        for cell in ("half", "all")
+    )
+    if abs(drawn - told) > 0.01 * told:
+        raise DemoError(f"the plot says {drawn} % at most, the summaries {told} %")
+    print(f"the highest CPU use in the plot is that of the summaries: {told:.1f} %")
+
+
+def write_report() -> None:
+    recording = next((OUTPUT / "recordings").glob("*.jumper"))
+    program = Path(sys.prefix, "bin", "jumper")
+    page = OUTPUT / "report.html"
+    subprocess.run(
+        [program, "report", recording, "-o", page], check=True, stdout=subprocess.DEVNULL
+    )
+
+
 def save(notebook: Any) -> None:
     WRITE(notebook, OUTPUT / NOTEBOOK.name)
     page, _ = EXPORTER().from_notebook_node(notebook)
@@ -148,8 +179,10 @@ def main() -> None:
     print()
     check_share(shown, Wanted("half", max(1, CORES // 2)))
     check_share(shown, Wanted("all", CORES))
+    check_plot(shown)
     check_history(shown)
-    print("\nexecuted notebook, its HTML and the recording:")
+    write_report()
+    print("\nexecuted notebook, its HTML, the plot, the recording and a page of the whole run:")
     for path in sorted(path for path in OUTPUT.rglob("*") if path.is_file()):
         print(f"  {path.relative_to(ROOT)}")
 
@@ -160,6 +193,8 @@ if __name__ == "__main__":
     except DemoError as failure:
         sys.exit(f"demo: {failure}")
     except RuntimeError as failure:  # the kernel's start and end
+        sys.exit(f"demo: {failure}")
+    except subprocess.CalledProcessError as failure:
         sys.exit(f"demo: {failure}")
     except CellExecutionError as failure:
         sys.exit(f"demo: a cell of {NOTEBOOK.name} failed:\n{failure}")

@@ -171,7 +171,7 @@ def writer_of(path: str) -> Write:
     return WRITERS[ending]
 
 
-def save(path: str, write: Callable[[IO[bytes]], None], *, force: bool) -> Path:
+def save(path: str, write: Callable[[IO[bytes]], object], *, force: bool) -> Path:
     """Writes a new file, whole or not at all: beside its place, then renamed.
 
     Raises Error with the whole sentence; what stands there is replaced only with `force`.

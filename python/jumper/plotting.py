@@ -2,22 +2,21 @@
 
 import itertools
 import json
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from . import _native, views
-from .session import find
+from . import _native, exporting, page, views
+from .session import find_all
 
 LEVELS: Final = ("process", "user", "job", "node")
-OPTIONS: Final = ("--metrics", "--level", "--between", "-o")
+OPTIONS: Final = ("--metrics", "--level", "--between", "--live", "-o", "--force")
 BETWEEN: Final = {"show": False, "cut": True}
 KINDS: Final = (".svg", ".html", ".json")
-RANGE: Final = re.compile(r"(#?)([0-9]+)-(#?)([0-9]+)")
+PANEL_PX: Final = 165  # of the page
+CONTROLS_PX: Final = 95
 Recorded = _native.Session | _native.Report
 
 
@@ -30,6 +29,8 @@ class Wanted:
     level: str | None = None
     cut: bool | None = None
     file: Path | None = None
+    live: bool = False
+    force: bool = False
 
 
 def parse(arguments: Sequence[str]) -> Wanted:
@@ -41,6 +42,9 @@ def parse(arguments: Sequence[str]) -> Wanted:
             wanted.cells.append(word)
             continue
         option, equals, value = word.partition("=")
+        if word in ("--live", "--force"):
+            setattr(wanted, word[2:], True)
+            continue
         if option not in (*OPTIONS, "--output"):
             raise ValueError(f"{word} is no option of plot: it knows {', '.join(OPTIONS)}")
         value = value if equals else next(words, "")
@@ -80,74 +84,63 @@ def _file(name: str) -> Path:
     return path
 
 
-def chosen(cells: Sequence[_native.CellInfo], names: Sequence[str]) -> list[int]:
-    """History indices; `n`, `#k`, `-1` as everywhere, `3-5`, `#2-#4` with both ends, `all`."""
-    indices: list[int] = []
-    for name in names or ["-1"]:
-        if name == "all":
-            found = [cell.index for cell in cells]
-            if not found:
-                find(cells, "-1")  # says that nothing has been measured
-        elif match := RANGE.fullmatch(name):
-            found = _in_range(cells, name, match)
-        else:
-            found = [find(cells, name).index]
-        indices += [index for index in found if index not in indices]
-    return indices
-
-
-def _in_range(cells: Sequence[_native.CellInfo], name: str, match: "re.Match[str]") -> list[int]:
-    kind, first, other_kind, last = match.groups()
-    if kind != other_kind:
-        raise ValueError(f"{name!r} mixes In [n] and #k: write 3-5 or #2-#4")
-    begin, end = int(first), int(last)
-    if begin > end:
-        raise ValueError(f"{name!r} ends before it begins: write {kind}{end}-{kind}{begin}")
-    # The latest run of each In [n].
-    latest = {cell.index if kind else cell.execution_count: cell.index for cell in cells}
-    found = [
-        index for number, index in latest.items() if number is not None and begin <= number <= end
-    ]
-    if not found:
-        find(cells, f"{kind}{first}")  # says what there is
-    return sorted(found)
-
-
 def draw(of: Recorded, wanted: Wanted, level: str) -> _native.Plot:
     """`level`: of the settings, where none was asked for."""
-    indices = chosen(of.cells(), wanted.cells)
+    cells = of.cells()
+    indices = [cell.index for cell in find_all(cells, ",".join(wanted.cells or ["-1"]))]
     if isinstance(of, _native.Session):
         of.wait(indices[-1])
+    return _plot(of, indices, wanted, level)
+
+
+def draw_running(session: _native.Session, index: int, wanted: Wanted, level: str) -> _native.Plot:
+    """The cell that runs, up to its newest sample, or its whole when it has just ended."""
+    return _plot(session, [index], wanted, level)
+
+
+def running(session: _native.Session) -> int:
+    """The cell that asks. Raises ValueError when none runs."""
+    cells = [cell.index for cell in session.cells() if cell.running]
+    if not cells:
+        raise ValueError("--live draws the cell that runs, and none does")
+    return cells[-1]
+
+
+def _plot(of: Recorded, indices: list[int], wanted: Wanted, level: str) -> _native.Plot:
     shown = wanted.level or (level if level in LEVELS else LEVELS[0])
     return of.plot(indices, level=shown, metrics=wanted.metrics, cut=wanted.cut)
 
 
-def page_of(data: str) -> str | None:
-    """The interactive page; None where there is none: then the image stands alone."""
-    try:
-        make: Callable[[str], str] = import_module(".page", __package__).page
-    except ImportError:
-        return None
-    return make(data)
-
-
 def bundle(plot: _native.Plot) -> views.Bundle:
-    return views.plot(plot.text, plot.svg, page_of(plot.json), figures(plot.json))
+    """The image, and the interactive page over it."""
+    title = plot.text.splitlines()[0]
+    shown = page.bundle_html(plot.svg, title, page.page(plot.json), _height_px(plot.json))
+    return {
+        "text/plain": plot.text,
+        "text/html": shown,
+        views.JSON_TYPE: figures(plot.json),
+    }
 
 
-def write(plot: _native.Plot, path: Path) -> str:
+def image(plot: _native.Plot) -> views.Bundle:
+    """The image alone: of a cell that still runs."""
+    title = plot.text.splitlines()[0]
+    return {
+        "text/plain": plot.text,
+        "text/html": page.image(plot.svg, title, _height_px(plot.json)),
+    }
+
+
+def _height_px(data: str) -> int:
+    return CONTROLS_PX + PANEL_PX * max(1, len(json.loads(data)["shown"]))
+
+
+def write(plot: _native.Plot, path: Path, *, force: bool) -> str:
     """Writes the picture, the page or the data, as the name ends; what there is to say of it."""
-    if path.suffix == ".html":
-        text = page_of(plot.json)
-        if text is None:
-            raise ValueError(f"cannot write {path}: this jumper has no page; write a .svg file")
-    else:
-        text = plot.svg if path.suffix == ".svg" else plot.json
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ValueError(f"cannot write {path}: {error.strerror}") from None
-    return f"wrote {path} ({views.size(len(text.encode()))})"
+    texts = {".svg": lambda: plot.svg, ".html": lambda: page.page(plot.json)}
+    text = texts.get(path.suffix, lambda: plot.json)().encode()
+    written = exporting.save(str(path), lambda file: file.write(text), force=force)
+    return f"wrote {written} ({views.size(len(text))})"
 
 
 def figures(data: str) -> dict[str, Any]:

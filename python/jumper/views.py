@@ -1,6 +1,5 @@
 """What the notebook shows: MIME bundles. All text of the user's is escaped."""
 
-import base64
 import html
 import json
 from collections.abc import Iterable
@@ -58,28 +57,6 @@ def _shorten(summary: dict[str, Any], level: str) -> None:
         summary["devices"] = cards
     for part in ("consumers", "other_consumers"):
         summary.pop(part, None)
-
-
-def plot(text: str, svg: str, page: str | None, figures: dict[str, Any]) -> Bundle:
-    """One chart: the image, and laid over it the page where scripts run.
-
-    Where they don't, or the notebook isn't trusted, the frame shows nothing or is taken out, and
-    the image is what one sees.
-    """
-    image = base64.b64encode(svg.encode()).decode()
-    title = html.escape(text.splitlines()[0])
-    shown = (
-        f'<img alt="{title}" src="data:image/svg+xml;base64,{image}" '
-        'style="display:block;width:100%;max-width:900px">'
-    )
-    if page is not None:
-        shown += (
-            f'<iframe title="{title}" sandbox="allow-scripts allow-downloads" '
-            'style="position:absolute;left:0;top:0;width:100%;height:100%;border:0" '
-            f'srcdoc="{html.escape(page)}"></iframe>'
-        )
-    box = f'<div style="position:relative;max-width:900px">{shown}</div>'
-    return {"text/plain": text, "text/html": box, JSON_TYPE: figures}
 
 
 def table(rows: Iterable[tuple[str, str]]) -> Bundle:

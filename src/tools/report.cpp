@@ -13,6 +13,7 @@
 #include "store/recording.hpp"
 #include "store/summary.hpp"
 #include "tools/notebook.hpp"
+#include "tools/report_page.hpp"
 #include "tools/verbs.hpp"
 #include "view/last_curve.hpp"
 #include "view/summary.hpp"
@@ -109,12 +110,20 @@ void add_report(CLI::App& program, Action& chosen) {
                  "with --follow: ask the kernel for the Python stacks of its threads")
       ->needs(follow_flag)
       ->excludes(json_flag);
+  CLI::Option* output =
+      verb->add_option("-o,--output", options->output, "write a page (.html) of the whole run")
+          ->excludes(json_flag)
+          ->excludes(follow_flag);
+  verb->add_flag("--force", options->force, "with -o: replace what is there")->needs(output);
   verb->add_option("--level", options->level, "process, user, job, node or all")
       ->transform(CLI::Transformer({{"all", ""}}))
       ->check(CLI::IsMember({"process", "user", "job", "node", ""}))
       ->capture_default_str();
   verb->callback([options, &chosen] {
-    chosen = [options] { return options->follow ? follow(*options) : report(*options); };
+    chosen = [options] {
+      if (!options->output.empty()) return report_page(*options);
+      return options->follow ? follow(*options) : report(*options);
+    };
   });
 }
 

@@ -12,7 +12,9 @@ struct ReportOptions {
   std::string level = "process";  // "": all
   bool json = false;
   bool follow = false;
-  bool stacks = false;  // ask for the stacks at once
+  bool stacks = false;   // ask for the stacks at once
+  std::string output{};  // a page to write instead; "": none
+  bool force = false;    // replaces what is there
 };
 
 // Whose recording it is, from when, and how many cells it has: one line on standard output.

@@ -11,7 +11,6 @@ from notebook import JSON_TYPE
 from jumper import comparing, totals
 from jumper.session import program
 
-
 NONE = comparing.UNKNOWN
 
 
