@@ -195,10 +195,23 @@ class Extension:
             self._offset = number - cell.shell_count
         self._finish(cell, cell.outcome(result, self.shell), number)
         self._say_near_limit(result)
+        self._finish_live(cell)
         if not cell.shown:  # else an interrupt has stopped it
             cell.shown = True
             self._show(cell)
         self._here.cell = None
+
+    def _finish_live(self, cell: RunningCell) -> None:
+        if self.magics.live is None:
+            return
+        try:
+            for index in cell.index:
+                self.session.wait(index)
+            error = self.magics.finish_live()
+        except Exception as failure:  # noqa: BLE001
+            error = failure
+        if error is not None:
+            self._warnings.append(f"the live plot isn't whole: {type(error).__name__}: {error}")
 
     def _say_near_limit(self, result: ExecutionResult | None) -> None:
         near = self.session.take_near_limit()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +23,7 @@ from IPython.core.magic import Magics, line_magic, magics_class
 
 from . import comparing, earlier, exporting, guard, plotting, totals, views
 from ._native import Error, Report, Session, Status
+from .live import Live
 from .session import find, find_all, program
 from .settings import LEVELS, SETTINGS, Settings
 
@@ -31,7 +33,7 @@ VERBS: Final = {
     "set": ("NAME=VALUE …", "changes settings until the kernel ends"),
     "summary": ("[CELL] [--level L]", "what a cell used; without CELL the last one"),
     "plot": (
-        "[CELLS] [--metrics M,…] [--level L] [--between cut|show] [-o FILE]",
+        "[CELLS|--live] [--metrics M,…] [--level L] [--between cut|show] [-o FILE]",
         "curves of cells: 3-5, #2-#4 or all of them; without CELLS the last one",
     ),
     "history": ("", "all cells that were measured"),
@@ -65,6 +67,7 @@ class JumperMagics(Magics):
         self._guard_percent = 0.0
         self._session = session
         self._settings = settings
+        self.live: Live | None = None  # of the cell that runs
 
     @line_magic
     def jumper(self, line: str) -> None:
@@ -73,7 +76,7 @@ class JumperMagics(Magics):
         %jumper                             the state of things
         %jumper set NAME=VALUE …            rate (Hz), summary, min_reports, level
         %jumper summary [CELL] [--level L]  what a cell used; without CELL the last one
-        %jumper plot [CELLS] [-o FILE.svg]  curves of cells: 3-5, #2-#4 or all of them
+        %jumper plot [CELLS] [-o FILE.svg]  curves of cells; --live: of this one, while it runs
         %jumper history                     all cells that were measured
         %jumper code CELL                   a cell's text, as it was when it ran
         %jumper compare CELL CELL           two runs side by side: figures and code
@@ -156,11 +159,33 @@ class JumperMagics(Magics):
 
     def _plot(self, arguments: list[str], of: Session | Report | None = None) -> None:
         wanted = plotting.parse(arguments)
-        plot = plotting.draw(of or self._session, wanted, self._settings.level)
+        level = self._settings.level
+        if wanted.live:
+            self._plot_live(wanted, level, of)
+            return
+        plot = plotting.draw(of or self._session, wanted, level)
         if wanted.file is None:
             self._publish(plotting.bundle(plot))
         else:
-            self._publish(views.table([("plot", plotting.write(plot, wanted.file))]))
+            said = plotting.write(plot, wanted.file, force=wanted.force)
+            self._publish(views.table([("plot", said)]))
+
+    def _plot_live(self, wanted: plotting.Wanted, level: str, of: Session | Report | None) -> None:
+        if of is not None or wanted.cells or wanted.file:
+            raise ValueError("--live draws the cell that it stands in: no CELLS, no -o")
+        if self.shell is None:
+            return
+        index = plotting.running(self._session)
+        draw = partial(plotting.draw_running, self._session, index, wanted, level)
+        self.live = self.live or Live(self.shell.display_pub.publish)
+        self.live.show(lambda: plotting.image(draw()), lambda: plotting.bundle(draw()))
+
+    def finish_live(self) -> Exception | None:
+        """The cell has ended; what drawing its live plots has failed with, if anything."""
+        live, self.live = self.live, None
+        if live is not None:
+            live.finish()
+        return live.error if live is not None else None
 
     def _history(self, arguments: list[str], of: Session | Report | None = None) -> None:
         _refuse("history", arguments)
