@@ -92,11 +92,19 @@ TimeAxis::TimeAxis(const store::PlotData& data, double left, double right)
   const double begin_s = data.edges_s.front();
   const double end_s = data.edges_s.back();
   if (data.cut) {
+    double cells_s = 0;
+    for (const store::PlotCell& cell : data.cells) {
+      cells_s += cell.end_s.value_or(end_s) - cell.begin_s;
+    }
+    // What would take no more room than its cut stays as it is.
+    const double least_s = cells_s * kCutWidth / std::max(right - left, 1.0);
     double at_s = begin_s;
     for (const store::PlotCell& cell : data.cells) {
       if (cell.begin_s > at_s) {
-        if (at_s > begin_s) pieces_.push_back({at_s, cell.begin_s, 0, 0, true});
-        at_s = cell.begin_s;
+        if (at_s > begin_s && cell.begin_s - at_s > least_s) {
+          pieces_.push_back({at_s, cell.begin_s, 0, 0, true});
+          at_s = cell.begin_s;
+        }
       }
       const double to_s = std::min(cell.end_s.value_or(end_s), end_s);
       if (to_s <= at_s) continue;
@@ -165,7 +173,7 @@ std::vector<Tick> TimeAxis::ticks() const {
     if (clock && !cuts_.empty()) add(piece.begin_s, piece.left);
     const double first = std::ceil((piece.begin_s + offset_s) / step_s - 1e-9);
     for (double i = first; i * step_s - offset_s <= piece.end_s + 1e-9; i += 1) {
-      const double time_s = std::max(i * step_s - offset_s, 0.0);
+      const double time_s = i * step_s - offset_s + 0.0;  // never -0
       add(time_s, piece.left + (piece.right - piece.left) * (time_s - piece.begin_s) /
                                    std::max(piece.end_s - piece.begin_s, 1e-9));
     }

@@ -31,11 +31,6 @@ constexpr std::size_t kMostName = 24;
 constexpr std::size_t kHeatSteps = 6;
 constexpr std::size_t kMostRowNames = 8;  // that say "core" each
 
-// "class" of the colour of a curve.
-std::string colour_of(std::size_t track, std::size_t panel) {
-  return fmt::format("c{}", (track + panel) % kColours);
-}
-
 class Panel {
  public:
   Panel(const store::PlotData& data, const store::PlotMetric& metric, const store::PlotPanel& panel,
@@ -92,17 +87,15 @@ class Panel {
       std::string text = count == 1 ? track_figures(data_, metric_, track)
                                     : one_line(track.name, kMostName) + " · peak " +
                                           value_text(figures->max, metric_.unit);
-      double width = text_width(text, 11) + (count > 1 ? 26 : 0);
+      double width = text_width(text, 11) + (count > 1 ? 28 : 0);
       if (right - width < left) {
         text = one_line(track.name, kMostName);
-        width = text_width(text, 11) + (count > 1 ? 26 : 0);
+        width = text_width(text, 11) + (count > 1 ? 28 : 0);
         if (right - width < left) break;
       }
-      put("<text x='{:.0f}' y='{:.0f}' class='e'>{}</text>", right, y, html_escaped(text));
-      if (count > 1) {
-        put("<rect x='{:.0f}' y='{:.0f}' width='10' height='4' rx='2' class='f{}'/>",
-            right - text_width(text, 11) - 14, y - 6, (i + place_.number) % kColours);
-      }
+      put("<text x='{:.0f}' y='{:.0f}' class='e'>", right, y);
+      if (count > 1) put("<tspan class='f{}'>●</tspan> ", (i + place_.number) % kColours);
+      put("{}</text>", html_escaped(text));
       right -= width;
     }
   }
@@ -157,34 +150,44 @@ class Panel {
 
   void curve(const PlotPoints& curve, std::size_t track, double top) {
     if (curve.band) band(curve, track, top);
-    // Closed below the plot and out of sight, so that one path gives line and area.
-    constexpr double kBeyond = 3;
-    PlotPath path;
+    PlotPath line;
+    PlotPath area;
     const auto& points = curve.points;
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      if (std::isnan(points[i].mean)) continue;
-      const bool begins = i == 0 || std::isnan(points[i - 1].mean) || curve.breaks[i] != 0;
-      const bool ends =
-          i + 1 == points.size() || std::isnan(points[i + 1].mean) || curve.breaks[i + 1] != 0;
-      const double y = y_of(points[i].mean, top);
-      if (begins) {
-        path.move(points[i].left - (i == 0 ? kBeyond : 0), bottom_ + kBeyond);
-        path.line(points[i].left - (i == 0 ? kBeyond : 0), y);
+    const auto y = [&](std::size_t i) { return y_of(points[i].mean, top); };
+    const auto middle = [&](std::size_t i) { return (points[i].left + points[i].right) / 2; };
+    const auto breaks = [&](std::size_t i) {
+      return i == points.size() || std::isnan(points[i].mean) || curve.breaks[i] != 0;
+    };
+    for (std::size_t begin = 0; begin < points.size();) {
+      if (std::isnan(points[begin].mean)) {
+        ++begin;
+        continue;
       }
-      const bool flat = !begins && !ends && std::lround(y * 10) == last_y_ &&
-                        std::lround(y_of(points[i + 1].mean, top) * 10) == last_y_;
-      if (!flat) path.line((points[i].left + points[i].right) / 2, y);
-      last_y_ = std::lround(y * 10);
-      if (ends) {
-        const bool last = i + 1 == points.size();
-        path.line(points[i].right + (last ? kBeyond : 0), y);
-        path.line(points[i].right + (last ? kBeyond : 0), bottom_ + kBeyond);
+      std::size_t end = begin + 1;
+      while (!breaks(end)) ++end;
+      line.move(points[begin].left, y(begin));
+      area.move(points[begin].left, bottom_);
+      area.line(points[begin].left, y(begin));
+      for (std::size_t i = begin; i < end; ++i) {
+        if (i > begin && i + 1 < end && is_flat(y(i - 1), y(i), y(i + 1))) continue;
+        line.line(middle(i), y(i));
+        area.line(middle(i), y(i));
       }
+      line.line(points[end - 1].right, y(end - 1));
+      area.line(points[end - 1].right, y(end - 1));
+      area.line(points[end - 1].right, bottom_);
+      begin = end;
     }
-    if (!path.empty()) {
-      put("<path class='{}' clip-path='url(#p{})' d='{}'/>", colour_of(track, place_.number),
-          place_.number, path.text());
-    }
+    if (line.empty()) return;
+    const std::size_t colour = (track + place_.number) % kColours;
+    // Areas over each other say nothing.
+    if (panel_.tracks.size() == 1) put("<path class='j f{}' d='{}'/>", colour, area.text());
+    put("<path class='c{}' d='{}'/>", colour, line.text());
+  }
+
+  static bool is_flat(double before, double now, double after) noexcept {
+    const auto tenths = [](double value) { return std::lround(value * 10); };
+    return tenths(before) == tenths(now) && tenths(now) == tenths(after);
   }
 
   void band(const PlotPoints& curve, std::size_t track, double top) {
@@ -363,7 +366,6 @@ class Panel {
   const PanelPlace& place_;
   std::string& svg_;
   double top_, bottom_;
-  long last_y_ = 0;
 };
 
 }  // namespace

@@ -41,7 +41,7 @@ constexpr std::string_view kStyle =
     ".k{font-size:11px;fill:#1f2328}.y{font:10.5px ui-monospace,'DejaVu Sans Mono',monospace}"
     ".g{stroke:#818b98;stroke-opacity:.22}.d{stroke:#59636e;stroke-dasharray:5 4;fill:none}"
     ".v{stroke:#818b98;opacity:.09}.w{stroke:#3b82f6;opacity:.16}.r{stroke:#ef4444;opacity:.22}"
-    ".a{stroke:#f59e0b;opacity:.25}.m{fill-opacity:.3;stroke:none}"
+    ".a{stroke:#f59e0b;opacity:.25}.m{fill-opacity:.3}.j{fill-opacity:.13}"
     ".i{stroke:#818b98;stroke-dasharray:2 3}"
     "@media(prefers-color-scheme:dark){text,.n{fill:#9da7b3}.b{fill:#12161c;stroke:#3d444d}"
     ".x{fill:#12161c}.o{stroke:#12161c}.h,.t,.k{fill:#f0f6fc}.d{stroke:#9da7b3}"
@@ -112,8 +112,7 @@ class Picture {
         html_escaped(plot_description(data_)));
     put("<style>{}", kStyle);
     for (std::size_t i = 0; i < kPalette.size(); ++i) {
-      put(".c{0}{{stroke:{1};stroke-width:1.6;stroke-linejoin:round;fill:{1};fill-opacity:.13}}"
-          ".f{0}{{fill:{1}}}",
+      put(".c{0}{{stroke:{1};stroke-width:1.6;stroke-linejoin:round;fill:none}}.f{0}{{fill:{1}}}",
           i, kPalette[i]);
     }
     for (std::size_t i = 0; i < kHeat.size(); ++i) {
@@ -122,15 +121,6 @@ class Picture {
     put("</style><defs><pattern id='h' width='7' height='7' patternUnits='userSpaceOnUse' "
         "patternTransform='rotate(45)'><path d='M0 0V7' stroke='#818b98' stroke-width='2.4' "
         "stroke-opacity='.4'/></pattern>");
-    double top = top_;
-    for (std::size_t i = 0; i < panels_.size(); ++i) {
-      const double height = panel_height(*panels_[i].first, *panels_[i].second);
-      if (!panels_[i].first->heat) {
-        put("<clipPath id='p{}'><path d='M{:.0f} {:.0f}H{:.0f}V{:.1f}H{:.0f}z'/></clipPath>", i,
-            kLeft, top + kPanelTitle - 2, right_, top + height + 0.8, kLeft);
-      }
-      top += height + kPanelGap;
-    }
     put("</defs><rect x='.5' y='.5' width='{:.0f}' height='{:.0f}' rx='8' class='b'/>", width_ - 1,
         height_ - 1);
   }

@@ -251,8 +251,8 @@ def test_plot_in_a_notebook(shared_notebook, tmp_path):
     file = tmp_path / "two.svg"
     (written,) = shared_notebook.run(
         f"%jumper plot {count - 1}-{count} --metrics cpu,io -o {file}"
-    ).bundles
+    ).displays
     assert str(file) in written["text/plain"]
     assert f"In [{count - 1}] and In [{count}]" in file.read_text()
     refused = shared_notebook.run("%jumper plot --metrics memroy")
-    assert "Did you mean memory" in refused.text
+    assert "Did you mean memory" in refused.stderr
