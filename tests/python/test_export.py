@@ -45,8 +45,7 @@ answer["attrs"] = shell.user_ns["frame"].attrs["jumper"]
 answer["time"] = [str(one) for one in shell.user_ns["frame"]["time"]]
 session = extension().session
 answer["summaries"] = [json.loads(session.summary(index, "all").json) for index in (1, 2)]
-plot = getattr(session, "plot", None)  # its peaks are compared with these, where it is there
-answer["plot"] = json.loads(plot([1, 2])) if plot else None
+answer["plot"] = json.loads(session.plot([1, 2]).json)
 answer["code"] = session.code(1).decode()
 """)
     return folder, answer
@@ -116,16 +115,15 @@ def test_the_numbers_are_those_of_the_summary(exported, name):
         assert abs(pd.Timestamp(times[0], tz="UTC") - begin) < pd.Timedelta("60ms")
 
 
-def test_the_plot_has_the_same_peaks(exported):
+@pytest.mark.parametrize("level", ["process", "node"])
+@pytest.mark.parametrize(("metric", "figure"), [("cpu", "cpu_percent"), ("memory", "memory_bytes")])
+def test_the_plot_has_the_same_peaks(exported, level, metric, figure):
     _, answer = exported
-    plot = answer["plot"]
-    if plot is None:
-        pytest.skip("this build draws no plots")
-    cpu = next(one for one in plot["metrics"] if one["id"] == "cpu")
-    track = cpu["panels"]["process"]["tracks"][0]
+    panels = next(one for one in answer["plot"]["metrics"] if one["id"] == metric)["panels"]
+    track = panels[level]["tracks"][0]
     peaks = [one for one in track.get("max", track["mean"]) if one is not None]
-    most = max(one["levels"]["process"]["cpu_percent"]["max"] for one in answer["summaries"])
-    assert max(peaks) == pytest.approx(most, rel=1e-4)
+    most = max(one["levels"][level][figure]["max"] for one in answer["summaries"])
+    assert max(peaks) == pytest.approx(most, rel=1e-4)  # five digits
 
 
 def test_the_json_says_what_it_holds(exported):

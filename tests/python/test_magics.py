@@ -181,7 +181,17 @@ def test_a_bad_configuration_file_is_said_under_the_first_cell(open_notebook):
         (
             "%jumper ",
             [
-                *("code", "compare", "doctor", "export", "guard", "help", "history", "open"),
+                *(
+                    "code",
+                    "compare",
+                    "doctor",
+                    "export",
+                    "guard",
+                    "help",
+                    "history",
+                    "open",
+                    "plot",
+                ),
                 *("save", "set", "status", "summary", "total"),
             ],
         ),
