@@ -23,8 +23,10 @@ const COLUMNS = [
   { name: "peak", of: (one) => one.memory_bytes, text: (one) => quantity(one.memory_bytes, "B"), width: "6em" },
   { name: "I/O", of: (one) => one.io_bytes, text: (one) => quantity(one.io_bytes, "B"), width: "6em", wide: true },
   { name: "GPU", of: (one) => one.gpu_percent, text: (one) => quantity(one.gpu_percent, "%"), top: 100, width: "5.2em", wide: true },
-  { name: "outcome", of: (one) => one.outcome, text: (one) => (one.outcome === "ok" ? "✓ ok" : one.outcome), width: "6.2em", wide: true },
+  { name: "outcome", of: (one) => one.outcome, text: (one) => (one.outcome === "ok" ? "✓ ok" : one.outcome), width: "7.4em", wide: true },
 ];
+/** @type {Object<string, string>} */
+const OUTCOMES = { ok: "good", running: "note" };
 const BARS = new Set(["duration", "CPU", "peak", "I/O", "GPU"]);
 
 class History {
@@ -135,7 +137,7 @@ class History {
       );
     }
     const text = column.text?.(one) ?? "";
-    const kind = [column.wide ? "wide" : "", BARS.has(column.name) ? "figure" : "", column.name === "outcome" ? (one.outcome === "ok" ? "good" : "bad") : ""];
+    const kind = [column.wide ? "wide" : "", BARS.has(column.name) ? "figure" : "", column.name === "outcome" ? (OUTCOMES[one.outcome] ?? "bad") : ""];
     const cell = element("td", { class: kind.filter(Boolean).join(" ") || null }, text);
     const top = this.tops.get(column) ?? 0;
     if (BARS.has(column.name) && column.of(one) != null && top > 0) {

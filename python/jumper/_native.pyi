@@ -148,7 +148,7 @@ class Session:
         """level: "process", "node" or "all". Raises KeyError for an index that isn't there."""
 
     def history(self) -> Rendered:
-        """All cells as a table; json: a list of the summaries' objects."""
+        """All cells as a table; json: a list of the summaries' objects, each with its `code`."""
 
     def plot(
         self,

@@ -189,7 +189,7 @@ class JumperMagics(Magics):
 
     def _history(self, arguments: list[str], of: Session | Report | None = None) -> None:
         _refuse("history", arguments)
-        self._publish(views.bundle((of or self._session).history()))
+        self._publish(views.history((of or self._session).history()))
 
     def _code(self, arguments: list[str], of: Session | Report | None = None) -> None:
         of = of or self._session
@@ -295,7 +295,7 @@ class JumperMagics(Magics):
         )
         self._publish(views.table(rows))
         if report.cells():
-            self._publish(views.bundle(report.history()))
+            self._publish(views.history(report.history()))
             self._summary([f"#{report.cells()[-1].index}"], report)
 
     def _last(self) -> str:

@@ -51,13 +51,10 @@ CellInfo info_of(const store::Recording& recording, const store::Cell& cell) {
 Rendered history_of(const store::Recording& recording, const std::vector<store::Cell>& cells,
                     const std::vector<std::string>& sources) {
   std::vector<view::HistoryRow> rows;
-  std::string json = "[";
   for (std::size_t i = 0; i < cells.size(); ++i) {
     rows.push_back({store::summarize(recording, cells[i]), sources[i]});
-    if (i > 0) json += ',';
-    json += view::summary_json(rows.back().summary);
   }
-  return {view::history_text(rows), view::history_html(rows), json + "]"};
+  return {view::history_text(rows), view::history_html(rows), view::history_json(rows)};
 }
 
 Session::Session(watch::WatchOptions options, const std::string& directory)

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
 #include "record/text.hpp"
 #include "view/escape.hpp"
+#include "view/summary.hpp"
 #include "view/units.hpp"
 
 namespace view {
@@ -97,10 +99,16 @@ std::string history_text(const std::vector<HistoryRow>& rows) {
 std::string history_html(const std::vector<HistoryRow>& rows) {
   if (rows.empty()) return fmt::format("<div>{}</div>", kNone);
   const auto cell = [](std::string_view tag, std::size_t column, std::string_view text) {
-    // A narrow notebook scrolls; rows of several lines each would be no table any more.
-    return fmt::format("<{0} style=\"text-align:{1};padding:0 0.5em;white-space:nowrap\">{2}</{0}>",
-                       tag, is_right_aligned(column) ? "right" : "left", text);
+    // A narrow notebook scrolls; rows of several lines each would be no table any more. Code gives
+    // way to the figures before that: it is cut where it is long.
+    const std::string_view cut =
+        column + 1 == kColumns ? ";max-width:24em;overflow:hidden;text-overflow:ellipsis" : "";
+    return fmt::format(
+        "<{0} style=\"text-align:{1};padding:0 0.5em;white-space:nowrap{2}\">{3}</{0}>", tag,
+        is_right_aligned(column) ? "right" : "left", cut, text);
   };
+  // Notebooks break the lines of code themselves, whatever its cell says.
+  constexpr std::string_view kCode = "<code style=\"white-space:nowrap\">";
   std::string html = "<table style=\"border-collapse:collapse;margin:0\"><tr>";
   for (std::size_t i = 0; i < kColumns; ++i) html += cell("th", i, html_escaped(kHeaders[i]));
   html += "</tr>";
@@ -110,11 +118,30 @@ std::string history_html(const std::vector<HistoryRow>& rows) {
     html += "<tr>";
     for (std::size_t i = 0; i < kColumns; ++i) {
       const std::string text = html_escaped(fields[i]);
-      html += cell("td", i, i + 1 < kColumns ? text : "<code>" + text + "</code>");
+      html += cell("td", i, i + 1 < kColumns ? text : fmt::format("{}{}</code>", kCode, text));
     }
     html += "</tr>";
   }
   return html + "</table>";
+}
+
+std::string history_json(const std::vector<HistoryRow>& rows) {
+  std::string json = "[";
+  for (const HistoryRow& row : rows) {
+    std::size_t size = std::min(row.source.size(), kHistoryCodeBytes);
+    const auto continues = [&] {  // the byte there belongs to the character before
+      return (static_cast<unsigned char>(row.source[size]) & 0xC0U) == 0x80U;
+    };
+    while (size < row.source.size() && size > 0 && continues()) --size;
+    const nlohmann::json code = row.source.substr(0, size);
+    if (json.size() > 1) json += ',';
+    json += view::summary_json(row.summary);
+    json.pop_back();  // its brace
+    json += fmt::format(R"(,"code":{},"code_cut":{}}})",
+                        code.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+                        size < row.source.size());
+  }
+  return json + "]";
 }
 
 }  // namespace view
