@@ -100,16 +100,19 @@ std::string history_html(const std::vector<HistoryRow>& rows) {
   if (rows.empty()) return fmt::format("<div>{}</div>", kNone);
   const auto cell = [](std::string_view tag, std::size_t column, std::string_view text) {
     // A narrow notebook scrolls; rows of several lines each would be no table any more. Code gives
-    // way to the figures before that: it is cut where it is long.
+    // way to the figures before that: it takes what is left, and is cut there.
     const std::string_view cut =
-        column + 1 == kColumns ? ";max-width:24em;overflow:hidden;text-overflow:ellipsis" : "";
+        column + 1 == kColumns
+            ? ";width:99%;min-width:6em;max-width:0;overflow:hidden;text-overflow:ellipsis"
+            : "";
     return fmt::format(
         "<{0} style=\"text-align:{1};padding:0 0.5em;white-space:nowrap{2}\">{3}</{0}>", tag,
         is_right_aligned(column) ? "right" : "left", cut, text);
   };
   // Notebooks break the lines of code themselves, whatever its cell says.
   constexpr std::string_view kCode = "<code style=\"white-space:nowrap\">";
-  std::string html = "<table style=\"border-collapse:collapse;margin:0\"><tr>";
+  std::string html =
+      "<table style=\"border-collapse:collapse;margin:0;table-layout:auto;width:100%\"><tr>";
   for (std::size_t i = 0; i < kColumns; ++i) html += cell("th", i, html_escaped(kHeaders[i]));
   html += "</tr>";
   const bool with_day = !all_on_one_day(rows);

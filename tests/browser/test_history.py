@@ -117,6 +117,7 @@ def test_in_the_notebook_it_lies_over_the_table(
     notebook.wait_idle()
     for number in range(4):
         notebook.run(number)
+    notebook.save()
     output = notebook.output(3).first
     frame = output.frame_locator("iframe")
     frame.locator("html.drawn").wait_for(state="attached")
@@ -140,4 +141,8 @@ def test_in_the_notebook_it_lies_over_the_table(
     rows = output.locator("tr")
     assert rows.count() == 5
     assert max(rows.nth(i).bounding_box()["height"] for i in range(5)) < 30  # no row is broken
+    code = rows.nth(2).locator("td").last
+    assert code.evaluate("e => e.scrollWidth > e.clientWidth")  # cut, not beyond the edge
+    edge = output.bounding_box()["x"] + output.bounding_box()["width"]
+    assert code.bounding_box()["x"] + code.bounding_box()["width"] <= edge + 1
     picture(notebook.page, "history-untrusted")

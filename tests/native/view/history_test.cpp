@@ -64,7 +64,7 @@ TEST_F(History, CutsAndEscapesTheCode) {
 TEST_F(History, KeepsFiguresInOneLineBesideLongCode) {
   const std::string html = history_html({{made_up::summary(), std::string(500, 'x')}});
   EXPECT_THAT(html, HasSubstr("white-space:nowrap\">12.0 MiB, 3.10 GiB</td>"));
-  EXPECT_THAT(html, HasSubstr("max-width:24em;overflow:hidden;text-overflow:ellipsis\"><code"));
+  EXPECT_THAT(html, HasSubstr("max-width:0;overflow:hidden;text-overflow:ellipsis\"><code"));
 }
 
 TEST_F(History, HasTheCodeInItsJsonAsFarAsItIsCharacters) {
