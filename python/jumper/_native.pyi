@@ -8,13 +8,18 @@ __version__: str
 class Error(OSError):
     """What was tried, on what, why it failed, what to do: ``str()`` is the whole sentence."""
 
-@final
 class Rendered:
     """One summary in its three forms."""
 
     text: str
     html: str
     json: str  # one line; the object described in docs/formats.md
+
+@final
+class History(Rendered):
+    """All cells; json: a list of the summaries' objects."""
+
+    page: str  # what the interactive page is given: JSON
 
 @final
 class Plot:
@@ -147,9 +152,7 @@ class Session:
     def summary(self, index: int, level: str = "process") -> Rendered:
         """level: "process", "node" or "all". Raises KeyError for an index that isn't there."""
 
-    def history(self) -> Rendered:
-        """All cells as a table; json: a list of the summaries' objects, each with its `code`."""
-
+    def history(self) -> History: ...
     def plot(
         self,
         cells: Sequence[int] = (),  # history indices; none: all
@@ -214,7 +217,7 @@ class Report:
     @staticmethod
     def open(path: str) -> Report: ...
     def summary(self, index: int, level: str = "process") -> Rendered: ...
-    def history(self) -> Rendered: ...
+    def history(self) -> History: ...
     def plot(
         self,
         cells: Sequence[int] = (),

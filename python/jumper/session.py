@@ -187,7 +187,7 @@ class Session:
         self.native.wait(index)
         return self.native.summary(index, level)
 
-    def history(self) -> _native.Rendered:
+    def history(self) -> _native.History:
         return self.native.history()
 
     def close(self) -> None:

@@ -21,7 +21,7 @@ ORDINARY = {  # what the summary has of every level
 }
 HIGHLIGHTED_MOST = 100_000  # characters; pygments takes about a second for ten times as many
 HISTORY_BYTES = 110_000  # the page's; then it holds less of each cell's code
-HISTORY_CODE = (4000, 1000, 250, 60)  # characters a cell, the most that fits
+HISTORY_CODE = (1000, 250, 60)  # characters a cell, the most that fits
 CELL_STYLE = "text-align:left;vertical-align:top;white-space:pre-wrap;overflow-wrap:anywhere"
 
 
@@ -61,51 +61,33 @@ def _shorten(summary: dict[str, Any], level: str) -> None:
         summary.pop(part, None)
 
 
-def history(rendered: _native.Rendered) -> Bundle:
+def history(shown: _native.History) -> Bundle:
     """The table of all cells, and over it the page of the same: to search, to sort, with code."""
-    shown = bundle(rendered)
-    for one in shown[JSON_TYPE]:
-        del one["code"], one["code_cut"]  # the notebook has the code already
-    cells = json.loads(rendered.json)
-    if not cells:
-        return shown
+    result = bundle(shown)
+    count = len(result[JSON_TYPE])
+    if count == 0:
+        return result
+    height = min(480, 108 + 30 * count)
+    table_html = f'<div style="max-height:{height}px;overflow:auto">{shown.html}</div>'
+    result["text/html"] = page.laid_over(
+        table_html, "The cells that were measured", _history_page(shown.page), height
+    )
+    return result
+
+
+def _history_page(data: str) -> str:
+    document = page.page(data)
+    if len(document) <= HISTORY_BYTES:
+        return document
+    whole = json.loads(data)
     for most in HISTORY_CODE:
-        entries = [_entry(one, most) for one in cells]
-        document = page.page(json.dumps({"version": 1, "kind": "history", "cells": entries}))
+        for cell in whole["cells"]:
+            cell["is_cut"] = cell["is_cut"] or len(cell["code"]) > most
+            cell["code"] = cell["code"][:most]
+        document = page.page(json.dumps(whole))
         if len(document) <= HISTORY_BYTES:
             break
-    height = min(480, 108 + 30 * len(cells))
-    table_html = f'<div style="max-height:{height}px;overflow:auto">{shown["text/html"]}</div>'
-    shown["text/html"] = page.laid_over(
-        table_html, "The cells that were measured", document, height
-    )
-    return shown
-
-
-def _entry(summary: dict[str, Any], most: int) -> dict[str, Any]:
-    """What the page shows of a cell; None where it isn't known."""
-    cell, levels = summary["cell"], summary["levels"]
-    process = levels.get("process") or {}
-    traffic = [process.get("io_read_bytes"), process.get("io_write_bytes")]
-    used = [
-        one["utilization_percent"]["mean"]
-        for level in ("process", "node")
-        for one in ((levels.get(level) or {}).get("devices") or {}).values()
-        if (one.get("utilization_percent") or {}).get("mean") is not None
-    ]
-    return {
-        "index": cell["index"],
-        "execution_count": cell["execution_count"],
-        "begin": cell["begin"],
-        "duration_s": cell["duration_s"],
-        "cpu_percent": process.get("cpu_percent", {}).get("mean"),
-        "memory_bytes": process.get("memory_bytes", {}).get("peak"),
-        "io_bytes": None if None in traffic else sum(traffic),
-        "gpu_percent": max(used, default=None),
-        "outcome": cell["outcome"] or "running",
-        "code": summary["code"][:most],
-        "is_cut": summary["code_cut"] or len(summary["code"]) > most,
-    }
+    return document
 
 
 def table(rows: Iterable[tuple[str, str]]) -> Bundle:

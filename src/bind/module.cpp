@@ -250,6 +250,9 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
       .def_prop_ro("html", [](const bind::Rendered& self) { return text(self.html); })
       .def_prop_ro("json", [](const bind::Rendered& self) { return text(self.json); });
 
+  nb::class_<bind::History, bind::Rendered>(module, "History")
+      .def_prop_ro("page", [](const bind::History& self) { return text(self.page); });
+
   nb::class_<bind::Plot>(module, "Plot")
       .def_prop_ro("text", [](const bind::Plot& self) { return text(self.text); })
       .def_prop_ro("svg", [](const bind::Plot& self) { return text(self.svg); })

@@ -46,7 +46,7 @@ std::string Report::code(std::int64_t index) const {
 
 std::string Report::totals() const { return view::summary_json(store::summarize_all(recording_)); }
 
-Rendered Report::history() const {
+History Report::history() const {
   std::vector<std::string> sources;
   sources.reserve(recording_.cells().size());
   for (const store::Cell& cell : recording_.cells()) sources.push_back(recording_.source(cell));

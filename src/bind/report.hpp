@@ -32,7 +32,7 @@ class Report {
   [[nodiscard]] const store::Recording& recording() const noexcept { return recording_; }
   [[nodiscard]] std::string totals() const;  // of the whole recording, as a summary's JSON
 
-  [[nodiscard]] Rendered history() const;
+  [[nodiscard]] History history() const;
   [[nodiscard]] Plot plot(const store::PlotRequest& request) const;
   [[nodiscard]] std::vector<CellInfo> cells() const;
   [[nodiscard]] Ending ending() const;

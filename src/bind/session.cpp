@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "record/text.hpp"
 #include "view/history.hpp"
+#include "view/history_page.hpp"
 #include "view/summary.hpp"
 
 namespace bind {
@@ -48,13 +49,19 @@ CellInfo info_of(const store::Recording& recording, const store::Cell& cell) {
           summary.running};
 }
 
-Rendered history_of(const store::Recording& recording, const std::vector<store::Cell>& cells,
-                    const std::vector<std::string>& sources) {
+History history_of(const store::Recording& recording, const std::vector<store::Cell>& cells,
+                   const std::vector<std::string>& sources) {
   std::vector<view::HistoryRow> rows;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     rows.push_back({store::summarize(recording, cells[i]), sources[i]});
   }
-  return {view::history_text(rows), view::history_html(rows), view::history_json(rows)};
+  std::string json = "[";
+  for (const view::HistoryRow& row : rows) {
+    if (json.size() > 1) json += ',';
+    json += view::summary_json(row.summary);
+  }
+  return {{view::history_text(rows), view::history_html(rows), json + "]"},
+          view::history_page_json(rows)};
 }
 
 Session::Session(watch::WatchOptions options, const std::string& directory)
@@ -110,7 +117,7 @@ std::optional<store::CellSummary> Session::summary(std::int64_t index) {
   return std::nullopt;
 }
 
-Rendered Session::history() {
+History Session::history() {
   if (!watch_->is_owner()) return {};
   const std::lock_guard lock(mutex_);
   const Known known = know();

@@ -22,6 +22,10 @@ struct Rendered {
   std::string text, html, json;
 };
 
+struct History : Rendered {
+  std::string page;  // what the interactive page is given
+};
+
 struct CellInfo {
   std::int64_t index = 0;
   std::optional<std::int64_t> execution_count;
@@ -57,8 +61,8 @@ Rendered render(const store::CellSummary& summary, const std::string& level);
 
 // The answers that a recording gives, live or not. `cells` are those to speak of: the recording's,
 // or these and what only the kernel knows so far.
-Rendered history_of(const store::Recording& recording, const std::vector<store::Cell>& cells,
-                    const std::vector<std::string>& sources);
+History history_of(const store::Recording& recording, const std::vector<store::Cell>& cells,
+                   const std::vector<std::string>& sources);
 CellInfo info_of(const store::Recording& recording, const store::Cell& cell);
 
 class Session {
@@ -71,7 +75,7 @@ class Session {
   [[nodiscard]] watch::Watch& watch() noexcept { return *watch_; }
 
   std::optional<store::CellSummary> summary(std::int64_t index);
-  Rendered history();
+  History history();
   Plot plot(const store::PlotRequest& request);
   std::vector<CellInfo> cells();
   std::optional<std::string> code(std::int64_t index);

@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
 #include "record/text.hpp"
 #include "view/escape.hpp"
-#include "view/summary.hpp"
 #include "view/units.hpp"
 
 namespace view {
@@ -126,25 +124,6 @@ std::string history_html(const std::vector<HistoryRow>& rows) {
     html += "</tr>";
   }
   return html + "</table>";
-}
-
-std::string history_json(const std::vector<HistoryRow>& rows) {
-  std::string json = "[";
-  for (const HistoryRow& row : rows) {
-    std::size_t size = std::min(row.source.size(), kHistoryCodeBytes);
-    const auto continues = [&] {  // the byte there belongs to the character before
-      return (static_cast<unsigned char>(row.source[size]) & 0xC0U) == 0x80U;
-    };
-    while (size < row.source.size() && size > 0 && continues()) --size;
-    const nlohmann::json code = row.source.substr(0, size);
-    if (json.size() > 1) json += ',';
-    json += view::summary_json(row.summary);
-    json.pop_back();  // its brace
-    json += fmt::format(R"(,"code":{},"code_cut":{}}})",
-                        code.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-                        size < row.source.size());
-  }
-  return json + "]";
 }
 
 }  // namespace view

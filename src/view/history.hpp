@@ -19,11 +19,6 @@ struct HistoryRow {
 std::string history_text(const std::vector<HistoryRow>& rows);
 std::string history_html(const std::vector<HistoryRow>& rows);
 
-// A list of the summaries' objects, each with two more members: "code", the beginning of its code
-// (kHistoryCodeBytes at most, never part of a character), and "code_cut": whether there is more.
-std::string history_json(const std::vector<HistoryRow>& rows);
-inline constexpr std::size_t kHistoryCodeBytes = 4000;
-
 // The text of HTML: & < > " ' escaped, bytes that aren't UTF-8 replaced by U+FFFD, control
 // characters (but newline and tab) by their visible escapes.
 std::string html_escaped(std::string_view text);

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include <nlohmann/json.hpp>
-
 #include "view/made_up.hpp"
 
 namespace view {
@@ -65,20 +63,6 @@ TEST_F(History, KeepsFiguresInOneLineBesideLongCode) {
   const std::string html = history_html({{made_up::summary(), std::string(500, 'x')}});
   EXPECT_THAT(html, HasSubstr("white-space:nowrap\">12.0 MiB, 3.10 GiB</td>"));
   EXPECT_THAT(html, HasSubstr("max-width:0;overflow:hidden;text-overflow:ellipsis\"><code"));
-}
-
-TEST_F(History, HasTheCodeInItsJsonAsFarAsItIsCharacters) {
-  HistoryRow second{made_up::summary(), std::string(kHistoryCodeBytes - 1, 'x') + "ö"};
-  second.summary.index = 5;
-  const nlohmann::json rows =
-      nlohmann::json::parse(history_json({{made_up::summary(), "a\n</script>\xFF"}, second}));
-  ASSERT_EQ(rows.size(), 2U);
-  EXPECT_EQ(rows[0]["code"], "a\n</script>\uFFFD");
-  EXPECT_EQ(rows[0]["code_cut"], false);
-  EXPECT_EQ(rows[0]["cell"]["index"], 4);
-  EXPECT_EQ(rows[1]["code"], std::string(kHistoryCodeBytes - 1, 'x'));
-  EXPECT_EQ(rows[1]["code_cut"], true);
-  EXPECT_EQ(history_json({}), "[]");
 }
 
 TEST_F(History, CopesWithEmptyCode) {
