@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/error.hpp"
@@ -11,6 +12,8 @@
 
 namespace base {
 namespace {
+
+constexpr std::size_t kUsualBytes = 16U << 10;  // a small file has fewer
 
 template <typename Call>
 auto retry_interrupted(Call call) noexcept {
@@ -120,10 +123,16 @@ bool write_all(int fd, std::string_view bytes) noexcept {
 std::optional<std::string> read_small_file(const std::string& path, std::size_t limit) {
   const File file = File::try_open(path.c_str(), O_RDONLY);
   if (!file.valid()) return std::nullopt;
-  std::string text(limit, '\0');
-  const auto count = read_at(file.fd(), text, 0);
-  if (!count) return std::nullopt;
-  text.resize(*count);
+  // No more memory than the file needs: a limit is what it may be at worst.
+  std::string text;
+  std::size_t size = 0;
+  do {
+    text.resize(std::min(limit, std::max(kUsualBytes, 2 * size)));
+    const auto count = read_at(file.fd(), std::span(text).subspan(size), static_cast<off_t>(size));
+    if (!count) return std::nullopt;
+    size += *count;
+  } while (size == text.size() && size < limit);
+  text.resize(size);
   return text;
 }
 

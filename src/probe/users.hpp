@@ -51,7 +51,8 @@ class Users final : public Source {
   struct Known {
     pid_t pid = 0;
     std::uint64_t inode = 0;
-    std::uint32_t looks = 0;  // so many times it was seen
+    std::uint32_t looks = 0;     // so many times it was seen
+    bool kernel_thread = false;  // for ever: nobody needs to look again
   };
   struct Fresh {
     pid_t pid = 0;
@@ -61,6 +62,7 @@ class Users final : public Source {
 
   void look(const Reading& reading);
   void adopt_fresh(const Reading& reading);
+  void note_kernel_thread(pid_t pid) noexcept;
   [[nodiscard]] bool is_ours(const Listing::Entry& entry, std::span<char> buffer) noexcept;
   [[nodiscard]] std::optional<uid_t> real_user(pid_t pid, std::span<char> buffer) const noexcept;
   void fill(std::int64_t now_ns) noexcept;

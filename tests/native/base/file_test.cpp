@@ -105,6 +105,17 @@ TEST(ReadSmallFile, NeverReadsMoreThanItsLimit) {
   EXPECT_FALSE(read_small_file("/nonexistent"));
 }
 
+TEST(ReadSmallFile, TakesMemoryForWhatIsThere) {
+  const auto text = read_small_file("/proc/self/stat", 4U << 20);
+  ASSERT_TRUE(text);
+  EXPECT_GT(text->size(), 0U);
+  EXPECT_LT(text->capacity(), 64U << 10);
+  const File file = make_memfd("test");
+  const std::string content(100'000, 'x');
+  ASSERT_TRUE(write_at(file.fd(), content, 0));
+  EXPECT_EQ(read_small_file("/proc/self/fd/" + std::to_string(file.fd()), 4U << 20), content);
+}
+
 TEST(IdentityOf, TellsFilesApartByWhatTheyAre) {
   const File file = make_memfd("a");
   const File same = file.duplicate();

@@ -95,6 +95,17 @@ TEST(Node, ReadsAllItsColumns) {
   EXPECT_EQ(reader.missing.list().size(), 4U);  // node.io_*
 }
 
+TEST(Node, ReadsTheLoadOnFullTurnsAndRepeatsItBetween) {
+  const HostTree host;
+  write_node(host, 2);
+  Reader reader(host.root());
+  EXPECT_EQ(reader.read().at("node.threads"), 82);
+  host.write("proc/loadavg", "0.02 0.11 0.07 1/90 5854\n");
+  EXPECT_EQ(reader.read(false).at("node.threads"), 82);
+  EXPECT_EQ(reader.read(false).at("node.load_1min_milli"), 10);
+  EXPECT_EQ(reader.read().at("node.threads"), 90);
+}
+
 TEST(Node, ReadsAsManyCoresAsThereAre) {
   for (const int cores : {1, 128, 1024}) {
     const HostTree host;

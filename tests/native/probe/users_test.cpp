@@ -135,6 +135,17 @@ TEST(Users, LeavesOutKernelThreadsAndStrangers) {
   EXPECT_EQ(watch.at("threads"), 6);
 }
 
+TEST(Users, LooksAtAKernelThreadOnce) {
+  const HostTree host;
+  write_of(host, 2, 0, 7, "2129984");  // PF_KTHREAD
+  write_of(host, 20, 1, 7);
+  Watch watch(20, host.root());
+  write_of(host, 2, 0, 7);  // whoever looked again would take it
+  for (int i = 0; i < 3; ++i) watch.look();
+  EXPECT_FALSE(watch.has(2));
+  EXPECT_TRUE(watch.has(20));
+}
+
 TEST(Users, HasParentsBeforeTheirChildrenWhateverTheirNumbers) {
   const HostTree host;
   write_of(host, 90, 1, 7);
