@@ -72,7 +72,7 @@ void fill(Recorder& recorder, std::mt19937_64& chance, int cells) {
                   {"process.memory_bytes", up_to(bound ? 400 : 200) * kMiB},
                   {"process.memory_is_upper_bound", bound ? 1 : 0},
                   {"node.memory_bytes", up_to(1000) * kMiB}},
-                 edge ? record::kEdgeSample : std::uint8_t{0});
+                 edge ? std::uint8_t{record::kEdgeSample} : std::uint8_t{0});
   };
   std::int64_t mark_ns = kStart;
   for (int i = 1; i <= cells; ++i) {
