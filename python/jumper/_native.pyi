@@ -197,6 +197,9 @@ def stacks() -> str:
 def earlier(directory: str, label: str, own_path: str, not_before_wall_ns: int) -> list[str]:
     """Recordings of the same label in the folder, last written to since then, newest first."""
 
+def ended_quietly(path: str) -> bool:
+    """Its last bytes say that its kernel was closed or its user told how it ended."""
+
 def mark_told(path: str) -> bool:
     """Notes in the recording that the user was told how it ended; False where that can't be."""
 

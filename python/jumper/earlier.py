@@ -16,6 +16,7 @@ class Last(NamedTuple):
     path: str | None
     # One that is newer may still run: a kernel that has died a moment ago looks like that, too.
     unsettled: bool
+    report: _native.Report | None = None  # absent where its end needs no notice
 
 
 def last(own_path: str, label: str) -> Last:
@@ -23,23 +24,29 @@ def last(own_path: str, label: str) -> Last:
     since_ns = time.time_ns() - WITHIN_S * 1_000_000_000
     unsettled = False
     for path in _native.earlier(str(Path(own_path).parent), label, own_path, since_ns):
+        # The rule, and a long recording takes a while to open: this stands under the first cell.
+        if _native.ended_quietly(path):
+            return Last(path, unsettled)
         try:
-            kind = _native.Report.open(path).ending().kind
+            report = _native.Report.open(path)
+            kind = report.ending().kind
         except _native.Error:  # gone meanwhile (retention of another kernel), or not to be read
             continue
         if kind != "running":
-            return Last(path, unsettled)
+            return Last(path, unsettled, report)
         unsettled = True
     return Last(None, unsettled)
 
 
-def notice(path: str) -> str | None:
-    """One sentence about the kernel of this recording, if it died and nobody was told yet."""
-    report = _native.Report.open(path)
+def notice(found: Last) -> str | None:
+    """One sentence about the kernel of that recording, if it died and nobody was told yet."""
+    report = found.report
+    if found.path is None or report is None:
+        return None
     ending = report.ending()
     if ending.kind == "closed" or report.told():
         return None
-    _native.mark_told(path)
+    _native.mark_told(found.path)
     sentence = f"the last kernel of {report.label()!r} ended{_when(ending)}"
     sentence += f"{_where(report, ending)}: {ending.text}; `%jumper open last` shows what it did"
     if ending.kind == "out of memory":

@@ -285,7 +285,7 @@ class Extension:
             if found and found.unsettled and time.monotonic() < until_s:
                 self._look_until_s = until_s
             elif found and found.path:
-                self._warnings += filter(None, [earlier.notice(found.path)])
+                self._warnings += filter(None, [earlier.notice(found)])
         except Exception as error:  # noqa: BLE001
             self._fail("the notice of an earlier kernel", error)
 

@@ -374,6 +374,14 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
 
   module.def("earlier", &earlier, "directory"_a, "label"_a, "own_path"_a, "not_before_wall_ns"_a);
   module.def(
+      "ended_quietly",
+      [](const nb::str& path) {
+        const std::string bytes = path_bytes(path);
+        const nb::gil_scoped_release released;
+        return store::ended_quietly(bytes);
+      },
+      "path"_a);
+  module.def(
       "mark_told", [](const nb::str& path) { return store::mark_told(path_bytes(path)); },
       "path"_a);
 

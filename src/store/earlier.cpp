@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
+#include <variant>
 
 #include "base/clock.hpp"
 #include "base/file.hpp"
@@ -19,6 +21,7 @@ namespace {
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::size_t kHeadBytes = 16384;  // a machine record takes some 500, and comes first
+constexpr std::size_t kTailBytes = 4096;   // an end and what was told take some 300
 constexpr std::size_t kMostHeads = 1000;
 constexpr std::string_view kSuffix = ".jumper";
 
@@ -65,7 +68,46 @@ bool has_label(const base::File& directory, const std::string& name, std::string
   return record && std::get<record::Machine>(*record).label == label;
 }
 
+// Of chunks that only say how it ended, up to the very end; nullopt where others are among them.
+std::optional<bool> says_quiet(std::string_view chunks) {
+  bool quiet = false;
+  record::LogReader reader(chunks);
+  std::size_t end = 0;
+  while (const auto chunk = reader.next()) {
+    const bool first = end == 0;
+    if (chunk->offset != end) return std::nullopt;
+    end = chunk->end;
+    const auto record = record::decode(chunk->kind, chunk->payload);
+    if (!record) return std::nullopt;
+    if (const auto* found = std::get_if<record::End>(&*record); found != nullptr && first) {
+      quiet = found->cause == record::EndCause::kClosed;
+    } else if (std::holds_alternative<record::Told>(*record)) {
+      quiet = true;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return end == chunks.size() ? std::optional(quiet) : std::nullopt;
+}
+
 }  // namespace
+
+bool ended_quietly(const std::string& path) {
+  const base::File file = base::File::try_open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  struct stat status{};
+  if (!file.valid() || ::fstat(file.fd(), &status) != 0 || !is_ours(status)) return false;
+  std::array<char, kTailBytes> bytes{};
+  const auto size = static_cast<std::size_t>(status.st_size);
+  const std::size_t begin = size - std::min(size, bytes.size());
+  const auto count = base::read_at(file.fd(), bytes, static_cast<off_t>(begin));
+  if (!count) return false;
+  const std::string_view tail(bytes.data(), *count);
+  for (std::size_t at = tail.find(record::kMagic); at != tail.npos;
+       at = tail.find(record::kMagic, at + 1)) {
+    if (const auto quiet = says_quiet(tail.substr(at))) return *quiet;
+  }
+  return false;
+}
 
 std::vector<std::string> earlier_recordings(const std::string& directory, std::string_view label,
                                             std::string_view own_path,

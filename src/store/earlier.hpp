@@ -16,6 +16,11 @@ std::vector<std::string> earlier_recordings(const std::string& directory, std::s
                                             std::string_view own_path,
                                             std::int64_t not_before_wall_ns);
 
+// True when the last bytes of the recording say that its kernel was closed, or that its user was
+// told how it ended: then nobody has to open it, however long it is. Reads 4 KiB at its end. False
+// for one that says something else or can't be read.
+bool ended_quietly(const std::string& path);
+
 // Appends that the user was told how the recording ended. False when that isn't possible (another
 // user's file, read-only): then nothing has changed.
 bool mark_told(const std::string& path);

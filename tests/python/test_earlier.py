@@ -181,4 +181,14 @@ def test_one_that_can_not_be_opened_is_passed_over(state_home, monkeypatch):
     """Another kernel has deleted it between the list and the look."""
     gone = str(state_home / "gone.jumper")
     monkeypatch.setattr(earlier._native, "earlier", lambda *_: [gone])
-    assert earlier.last("own.jumper", NAME) == (None, False)
+    assert earlier.last("own.jumper", NAME) == (None, False, None)
+
+
+def test_one_that_ended_quietly_is_not_opened(monkeypatch):
+    """It may take a while to open, and the first cell would wait for it."""
+    monkeypatch.setattr(earlier._native, "earlier", lambda *_: ["closed.jumper"])
+    monkeypatch.setattr(earlier._native, "ended_quietly", lambda path: path == "closed.jumper")
+    monkeypatch.setattr(earlier._native, "Report", None)
+    found = earlier.last("own.jumper", NAME)
+    assert found == ("closed.jumper", False, None)
+    assert earlier.notice(found) is None

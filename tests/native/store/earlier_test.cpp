@@ -34,18 +34,25 @@ class Earlier : public testing::Test {
   void add(const std::string& name, const std::string& label, std::int64_t age_s) {
     record::Machine machine;
     machine.label = label;
+    write(name, {machine, killed()});
+    age(name, age_s);
+  }
+
+  static record::End killed() {
     record::End end;
     end.cause = record::EndCause::kKilled;
     end.detail = 9;
+    return end;
+  }
+  void write(const std::string& name, const std::vector<record::Record>& records) const {
     std::string bytes;
     std::uint32_t sequence = 0;
-    for (const record::Record& one : {record::Record(machine), record::Record(end)}) {
+    for (const record::Record& one : records) {
       std::string payload;
       record::encode(one, payload);
       record::append_chunk(record::kind_of(one), sequence++, payload, bytes);
     }
     std::ofstream(path(name)) << bytes;
-    age(name, age_s);
   }
 
   void age(const std::string& name, std::int64_t age_s) const {
@@ -107,6 +114,35 @@ TEST_F(Earlier, AreMarkedEvenWithATornEnd) {
 }
 
 // Fault: X2
+TEST_F(Earlier, EndedQuietlyWhenClosedOrToldOf) {
+  record::CellBegin cell;
+  cell.source = std::string(100'000, 'x');
+  write("closed.jumper", {record::Machine{}, cell, record::End{}});
+  EXPECT_TRUE(ended_quietly(path("closed.jumper")));
+  write("killed.jumper", {record::Machine{}, cell, killed()});
+  EXPECT_FALSE(ended_quietly(path("killed.jumper")));
+  EXPECT_TRUE(mark_told(path("killed.jumper")));
+  EXPECT_TRUE(ended_quietly(path("killed.jumper")));
+  write("lost.jumper", {record::Machine{}, cell});
+  EXPECT_FALSE(ended_quietly(path("lost.jumper")));
+  EXPECT_TRUE(mark_told(path("lost.jumper")));
+  EXPECT_TRUE(ended_quietly(path("lost.jumper")));
+}
+
+TEST_F(Earlier, DidNotEndQuietlyWhereACellOnlyLooksLikeIt) {
+  std::string payload;
+  record::encode(record::End{}, payload);
+  record::CellBegin cell;
+  record::append_chunk(record::ChunkKind::kEnd, 2, payload, cell.source);
+  write("cell.jumper", {record::Machine{}, cell, killed()});
+  EXPECT_FALSE(ended_quietly(path("cell.jumper")));
+  std::ofstream(path("torn.jumper")) << cell.source << "behind it";
+  EXPECT_FALSE(ended_quietly(path("torn.jumper")));
+  std::ofstream(path("empty.jumper")).flush();
+  EXPECT_FALSE(ended_quietly(path("empty.jumper")));
+  EXPECT_FALSE(ended_quietly(path("none.jumper")));
+}
+
 TEST_F(Earlier, MarksNothingThatIsNotARecordingOfItsOwn) {
   std::ofstream(path("foreign.jumper")) << "something else";
   EXPECT_FALSE(mark_told(path("foreign.jumper")));
