@@ -108,7 +108,7 @@ class ByteReader {
       const std::size_t ended = ((ends >> 7) * kOnes) >> 56;
       if (ended >= count) {
         for (; count > 1; --count) ends &= ends - 1;
-        rest_.remove_prefix(static_cast<std::size_t>(std::countr_zero(ends) / 8 + 1));
+        rest_.remove_prefix(static_cast<std::size_t>(std::countr_zero(ends)) / 8 + 1);
         return;
       }
       length = ended == 0 ? length + before : std::countl_zero(ends) / 8;

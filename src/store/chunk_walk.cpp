@@ -13,6 +13,23 @@ using What = ChunkWalk::Step::What;
 
 constexpr std::size_t kChecksumOffset = record::kHeaderBytes - sizeof(std::uint32_t);
 
+// Of a chunk whose checksum is wrong: the kind that would make it right, where the kind alone is
+// damaged; else what it says. Rows that call themselves a schema must not cost those behind them.
+record::ChunkKind likely_kind(std::string_view whole, record::ChunkKind says,
+                              std::uint32_t checksum) {
+  constexpr std::size_t kKindOffset = 9;
+  constexpr std::size_t kMostBytes = 64U << 10;  // hostile bytes may ask for this again and again
+  if (whole.size() > kMostBytes) return says;
+  std::string head(whole.substr(0, kChecksumOffset));
+  for (auto kind = record::ChunkKind::kMachine; kind <= record::kLastChunkKind;
+       kind = static_cast<record::ChunkKind>(static_cast<int>(kind) + 1)) {
+    head[kKindOffset] = static_cast<char>(kind);
+    const std::string_view payload = whole.substr(record::kHeaderBytes);
+    if (record::crc32c(record::crc32c(0, head), payload) == checksum) return kind;
+  }
+  return says;
+}
+
 ChunkWalk::Step failed() {
   ChunkWalk::Step step;
   step.what = What::kFailed;
@@ -61,6 +78,7 @@ ChunkWalk::Step ChunkWalk::chunk_at_magic(std::string_view head) {
   const std::string_view payload = whole->substr(record::kHeaderBytes);
   const std::size_t after = begin + whole->size();
   if (record::crc32c(record::crc32c(0, whole->substr(0, kChecksumOffset)), payload) != checksum) {
+    const record::ChunkKind likely = likely_kind(*whole, kind, checksum);
     wasted_ += whole->size();
     if (wasted_ > most_wasted_) return damage(end_, "too much is damaged to go on");
     // The length is believed where it leads to another chunk or to the end: then a magic in the
@@ -74,7 +92,7 @@ ChunkWalk::Step ChunkWalk::chunk_at_magic(std::string_view head) {
       next = *found;
     }
     Step step = damage(next, "checksum is wrong");
-    step.damaged_kind = kind;
+    step.damaged_kind = likely;
     return step;
   }
   if (version > record::kVersion) {

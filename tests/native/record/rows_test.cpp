@@ -37,14 +37,14 @@ void expect_agreement(const std::string& bytes) {
 }
 
 TEST(SealedRows, AreScannedAsTheyAreDecoded) {
-  std::mt19937_64 chance(7);  // NOLINT(cert-msc51-cpp): the same at every run
+  std::mt19937_64 chance(7);  // NOLINT(*-msc51-cpp,*-random-generator-seed)
   for (std::size_t count = 0; count < 40; ++count) {
     expect_agreement(sealed(count, count * 7 % 23, chance));
   }
 }
 
 TEST(SealedRows, AreRefusedByTheScanWhereTheyAreByDecoding) {
-  std::mt19937_64 chance(8);  // NOLINT(cert-msc51-cpp): the same at every run
+  std::mt19937_64 chance(8);  // NOLINT(*-msc51-cpp,*-random-generator-seed)
   const std::string whole = sealed(10, 9, chance);
   for (std::size_t size = 0; size < whole.size(); ++size) expect_agreement(whole.substr(0, size));
   for (int round = 0; round < 20'000; ++round) {
@@ -80,7 +80,7 @@ TEST(ByteReader, SkipsVarintsAsItReadsThem) {
 }
 
 TEST(Crc32c, IsTheSameByTheInstructionAndFromTables) {
-  std::mt19937_64 chance(9);  // NOLINT(cert-msc51-cpp): the same at every run
+  std::mt19937_64 chance(9);  // NOLINT(*-msc51-cpp,*-random-generator-seed)
   std::string bytes;
   for (int size = 0; size < 100; ++size) {
     EXPECT_EQ(crc32c(17, bytes), crc32c_by_tables(17, bytes)) << size;

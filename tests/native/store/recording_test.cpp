@@ -304,5 +304,54 @@ TEST(Recording, TouchesNoFileWhileItIsPaused) {
   EXPECT_EQ(recording.last_sample_ns(), kStart + kSecond);
 }
 
+// The offset of the n-th chunk of that kind, from 0.
+std::size_t offset_of(const std::string& bytes, record::ChunkKind kind, int n) {
+  record::LogReader reader(bytes);
+  while (const auto chunk = reader.next()) {
+    if (chunk->kind == kind && n-- == 0) return chunk->offset;
+  }
+  ADD_FAILURE() << "there is no such chunk";
+  return 0;
+}
+
+std::size_t rows_of(const std::string& bytes) {
+  const base::File file = file_of(bytes);
+  const Recording recording = Recording::open(path_of(file));
+  EXPECT_FALSE(recording.damages().empty());
+  std::size_t count = 0;
+  recording.visit_rows(0, INT64_MAX, [&](const auto&, const record::Rows&, std::size_t) {
+    ++count;
+    return true;
+  });
+  return count;
+}
+
+// Fault: S5
+TEST(Recording, LosesTheRowsAloneWhoseKindBecameThatOfASchema) {
+  constexpr std::size_t kKindOffset = 9;
+  Recorder recorder({"process.cpu_time_ns"});
+  for (int row = 0; row < 20; ++row) {
+    recorder.row(kStart + row * kMs);
+    if (row % 10 == 9) recorder.seal();
+  }
+  std::string bytes = recorder.bytes();
+  const std::size_t rows = offset_of(bytes, record::ChunkKind::kSealedRows, 0);
+  bytes[rows + kKindOffset] = static_cast<char>(record::ChunkKind::kSchema);
+  EXPECT_EQ(rows_of(bytes), 10U);
+}
+
+// Fault: S5
+TEST(Recording, ReadsNoRowsUnderTheNamesBeforeASchemaWhoseKindIsDamaged) {
+  constexpr std::size_t kKindOffset = 9;
+  Recorder recorder({"process.cpu_time_ns"});
+  recorder.row(kStart);
+  recorder.schema({"node.cpu_time_ns"});
+  recorder.row(kStart + kMs);
+  std::string bytes = recorder.bytes();
+  const std::size_t schema = offset_of(bytes, record::ChunkKind::kSchema, 1);
+  bytes[schema + kKindOffset] = static_cast<char>(record::ChunkKind::kSettings);
+  EXPECT_EQ(rows_of(bytes), 1U);
+}
+
 }  // namespace
 }  // namespace store
