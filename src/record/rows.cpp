@@ -1,5 +1,7 @@
 #include "record/rows.hpp"
 
+#include <algorithm>
+
 #include "record/bytes.hpp"
 
 namespace record {
@@ -53,6 +55,16 @@ bool decode_series(std::size_t count, ByteReader& reader, Store store) {
     value = sum(value, difference);
     store(++row, value);
   });
+  return reader.ok();
+}
+
+// Only the first value, and the others unknown.
+bool decode_first(std::size_t count, ByteReader& reader, Value* values) {
+  const std::uint8_t coding = reader.u8();
+  values[0] = reader.svarint();
+  std::fill(values + 1, values + count, unknown(State::kNotYet));
+  if (coding > static_cast<std::uint8_t>(Coding::kDifferences)) return false;
+  if (coding != static_cast<std::uint8_t>(Coding::kConstant)) reader.skip_varints(count - 1);
   return reader.ok();
 }
 
@@ -127,7 +139,7 @@ void encode_sealed_rows(const std::vector<Sample>& samples, std::size_t count, s
   }
 }
 
-std::optional<Rows> decode_sealed_rows(std::string_view bytes) {
+std::optional<Rows> decode_sealed_rows(std::string_view bytes, const std::vector<char>& seldom) {
   ByteReader reader(bytes);
   const auto size = sealed_size(reader);
   if (!size) return std::nullopt;
@@ -146,6 +158,10 @@ std::optional<Rows> decode_sealed_rows(std::string_view bytes) {
               decode_series(count, reader, into(rows.flags));
   for (std::size_t column = 0; column < columns && good; ++column) {
     Value* values = rows.values.data() + column * count;
+    if (seldom.size() == columns && seldom[column] != 0) {
+      good = decode_first(count, reader, values);
+      continue;
+    }
     good = decode_series(count, reader,
                          [values](std::size_t row, Value value) { values[row] = value; });
   }

@@ -44,7 +44,10 @@ void encode_sealed_rows(const std::vector<Sample>& samples, std::size_t count, s
 inline constexpr std::size_t kMostDecodedValues = 1U << 22;
 inline constexpr std::size_t kMostDecodedRows = 1U << 16;  // a second has some thousand at most
 std::optional<Rows> decode_plain_row(std::string_view bytes);
-std::optional<Rows> decode_sealed_rows(std::string_view bytes);
+// `seldom`, when it has as many items as there are columns: of a column whose item isn't 0 only the
+// first row is read, in the others it is kNotYet.
+std::optional<Rows> decode_sealed_rows(std::string_view bytes,
+                                       const std::vector<char>& seldom = {});
 
 // The same bytes looked through, ten times as fast: `times` holds when the rows were read. False
 // where decode_sealed_rows() gives nothing.

@@ -80,8 +80,11 @@ void PlotCurve::finish(const PlotTime& time, const PlotSegment& segment) {
 
 void PlotCores::add(const PlotTime& time, const RowStep& step, const record::Rows& rows,
                     std::size_t row, const std::vector<std::optional<std::size_t>>& columns) {
+  after_gap_ = after_gap_ || step.after_gap;
+  if (seldom_ && row != 0) return;
   const std::int64_t begin_ns = last_ns_;
-  const bool joined = begin_ns > 0 && !step.after_gap && step.time_ns > begin_ns;
+  const bool joined = begin_ns > 0 && !after_gap_ && step.time_ns > begin_ns;
+  after_gap_ = false;
   step_gained_.assign(cores_, 0);
   step_known_.assign(cores_, 0);
   for (std::size_t core = 0; core < cores_; ++core) {

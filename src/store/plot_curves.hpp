@@ -54,8 +54,13 @@ class PlotCurve {
 // Many counters alike, of which only the mean rate in each bucket is wanted.
 class PlotCores {
  public:
-  PlotCores(std::size_t cores, std::size_t buckets)
-      : cores_(cores), last_(cores, -1), gained_(cores * buckets), known_ns_(cores * buckets) {}
+  // `seldom`: only the first row of each chunk has their values.
+  PlotCores(std::size_t cores, std::size_t buckets, bool seldom)
+      : cores_(cores),
+        seldom_(seldom),
+        last_(cores, -1),
+        gained_(cores * buckets),
+        known_ns_(cores * buckets) {}
 
   // `columns`: where each core's stands in the rows.
   void add(const PlotTime& time, const RowStep& step, const record::Rows& rows, std::size_t row,
@@ -64,6 +69,8 @@ class PlotCores {
 
  private:
   std::size_t cores_;
+  bool seldom_;
+  bool after_gap_ = false;  // since the last row that counted
   std::vector<record::Value> last_;
   std::vector<double> gained_, known_ns_;  // of every core, bucket after bucket
   std::vector<double> step_gained_, step_known_;

@@ -29,7 +29,7 @@ class Filler {
         buckets_(time.edges_ns.size() - 1),
         cores_(static_cast<std::size_t>(
                    std::ranges::count(plan.columns, PlotColumn::How::kCore, &PlotColumn::how)),
-               buckets_) {
+               buckets_, is_coarse(time)) {
     for (const PlotColumn& column : plan.columns) {
       if (column.how == PlotColumn::How::kCore) {
         core_columns_.push_back(&column);
@@ -42,6 +42,13 @@ class Filler {
     for (std::size_t i = 0; i < kLevels.size(); ++i) fallback_cores_[i] = cores_of(recording, i);
     // Two neighbours may share a row: the one at their edge.
     other_curves_ = curves_;
+  }
+
+  // The buckets are so long that a value a second tells what a core did.
+  static bool is_coarse(const PlotTime& time) {
+    constexpr std::int64_t kCoarseNs = 2'000'000'000;
+    const auto buckets = static_cast<std::int64_t>(time.edges_ns.size() - 1);
+    return (time.edges_ns.back() - time.edges_ns.front()) / buckets >= kCoarseNs;
   }
 
   void add(const std::shared_ptr<const record::Schema>& schema, const record::Rows& rows,
@@ -196,11 +203,19 @@ void fill_plot(const Recording& recording, const PlotTime& time, PlotPlan& plan)
     first_ns = std::min(first_ns, one.first_ns);
     last_ns = std::max(last_ns, one.last_ns);
   }
-  recording.visit_rows(first_ns, last_ns,
-                       [&](const auto& schema, const record::Rows& rows, std::size_t row) {
-                         filler.add(schema, rows, row);
-                         return true;
-                       });
+  // A core's mean needs the sample before the first.
+  const std::int64_t before_ns = recording.sample_at_or_before(first_ns - 1);
+  const bool coarse = Filler::is_coarse(time);
+  recording.visit_rows(
+      before_ns > 0 ? before_ns : first_ns, last_ns,
+      [&](const auto& schema, const record::Rows& rows, std::size_t row) {
+        filler.add(schema, rows, row);
+        return true;
+      },
+      [&](const record::Column& column) {
+        return coarse && column.name.starts_with("node.core") &&
+               column.name.ends_with(".cpu_time_ns");
+      });
   filler.finish();
   for (PlotMetric& metric : plan.metrics) {
     for (PlotPanel& panel : metric.panels)

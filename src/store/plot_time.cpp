@@ -62,18 +62,31 @@ std::int64_t time_of(const std::vector<PlotSegment>& segments, bool of_cells) {
   return sum_ns;
 }
 
-// Buckets that begin and end with samples; short ones join the bucket before them.
+// Buckets that begin and end with samples; short ones join the bucket before them. A gap has one of
+// its own: the sample before it keeps a little time.
 void add_at_samples(const Recording& recording, const PlotSegment& segment, std::int64_t least_ns,
                     std::vector<std::int64_t>& edges) {
+  const GapTable gaps(recording, segment.begin_ns, segment.end_ns);
+  std::int64_t before_ns = 0;
+  const auto end_before_gap = [&](std::int64_t time_ns) {
+    const std::int64_t edge_ns = before_ns + least_ns;
+    if (before_ns > 0 && gaps.between(before_ns, time_ns) && edge_ns > edges.back() &&
+        edge_ns < std::min(time_ns, segment.end_ns)) {
+      edges.push_back(edge_ns);
+    }
+    before_ns = time_ns;
+  };
   recording.visit_rows(
       segment.first_ns, segment.last_ns,
       [&](const auto&, const record::Rows& rows, std::size_t row) {
         const std::int64_t time_ns = rows.time_ns[row];
+        end_before_gap(time_ns);
         if (time_ns - edges.back() >= least_ns && segment.end_ns - time_ns >= least_ns) {
           edges.push_back(time_ns);
         }
         return true;
       });
+  end_before_gap(segment.end_ns);
   edges.push_back(segment.end_ns);
 }
 

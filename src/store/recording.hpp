@@ -94,6 +94,11 @@ class Recording {
   using VisitRow = std::function<bool(const std::shared_ptr<const record::Schema>& schema,
                                       const record::Rows& rows, std::size_t row)>;
   void visit_rows(std::int64_t begin_ns, std::int64_t end_ns, const VisitRow& visit) const;
+  // The same, but columns for which `seldom` is true have a value at least in the first row of a
+  // chunk (about a second) and may be kNotYet in the others: reading them costs a tenth.
+  using Choice = std::function<bool(const record::Column& column)>;
+  void visit_rows(std::int64_t begin_ns, std::int64_t end_ns, const VisitRow& visit,
+                  const Choice& seldom) const;
 
   // The time of the last sample up to time_ns, and of the first one from time_ns on; 0: none.
   [[nodiscard]] std::int64_t sample_at_or_before(std::int64_t time_ns) const;

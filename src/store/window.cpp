@@ -45,14 +45,14 @@ record::Rows joined(const std::vector<Piece>& pieces, std::size_t begin, std::si
   return out;
 }
 
-RowsPointer read_rows(ChunkWalk& walk, std::size_t offset) {
+RowsPointer read_rows(ChunkWalk& walk, std::size_t offset, const std::vector<char>& seldom) {
   walk.seek(offset);
   const ChunkWalk::Step step = walk.next();
   if (step.what != ChunkWalk::Step::What::kChunk) return nullptr;
   auto rows = step.chunk.kind == record::ChunkKind::kPlainRow
                   ? record::decode_plain_row(step.chunk.payload)
               : step.chunk.kind == record::ChunkKind::kSealedRows
-                  ? record::decode_sealed_rows(step.chunk.payload)
+                  ? record::decode_sealed_rows(step.chunk.payload, seldom)
                   : std::nullopt;
   return rows ? std::make_shared<const record::Rows>(*std::move(rows)) : nullptr;
 }
@@ -61,7 +61,10 @@ RowsPointer read_rows(ChunkWalk& walk, std::size_t offset) {
 // when `take` returns false. What the file no longer has as it was indexed is left out.
 template <typename Take>
 void each_piece(const ChunkIndex& index, const LogBytes& bytes, std::size_t size,
-                std::int64_t begin_ns, std::int64_t end_ns, Take take) {
+                std::int64_t begin_ns, std::int64_t end_ns, Take take,
+                const Recording::Choice& choice = {}) {
+  SchemaPointer chosen_of;  // the schema that `seldom` is about
+  std::vector<char> seldom;
   const std::vector<RowChunk>& chunks = index.row_chunks();
   const auto first =
       std::partition_point(chunks.begin(), chunks.end(),
@@ -69,8 +72,15 @@ void each_piece(const ChunkIndex& index, const LogBytes& bytes, std::size_t size
   ChunkWalk walk(bytes, 0, size);
   for (auto chunk = first; chunk != chunks.end() && chunk->first_ns <= end_ns; ++chunk) {
     RowsPointer rows = index.kept_rows(static_cast<std::size_t>(chunk - chunks.begin()));
-    if (!rows) rows = read_rows(walk, chunk->offset);
     const SchemaPointer& schema = index.schema(chunk->schema);
+    if (choice && schema != chosen_of) {
+      chosen_of = schema;
+      seldom.clear();
+      for (const record::Column& column : schema->columns) {
+        seldom.push_back(choice(column) ? 1 : 0);
+      }
+    }
+    if (!rows) rows = read_rows(walk, chunk->offset, seldom);
     if (!rows || rows->columns != schema->columns.size()) continue;
     std::vector<std::size_t> chosen;
     std::int64_t after_ns = chunk->after_ns;
@@ -97,12 +107,19 @@ std::optional<std::size_t> Window::column(std::string_view name) const noexcept 
 
 void Recording::visit_rows(std::int64_t begin_ns, std::int64_t end_ns,
                            const VisitRow& visit) const {
-  each_piece(state_->index, state_->bytes, state_->size, begin_ns, end_ns,
-             [&](const SchemaPointer& schema, const RowsPointer& rows,
-                 const std::vector<std::size_t>& chosen) {
-               return std::all_of(chosen.begin(), chosen.end(),
-                                  [&](std::size_t row) { return visit(schema, *rows, row); });
-             });
+  visit_rows(begin_ns, end_ns, visit, {});
+}
+
+void Recording::visit_rows(std::int64_t begin_ns, std::int64_t end_ns, const VisitRow& visit,
+                           const Choice& seldom) const {
+  each_piece(
+      state_->index, state_->bytes, state_->size, begin_ns, end_ns,
+      [&](const SchemaPointer& schema, const RowsPointer& rows,
+          const std::vector<std::size_t>& chosen) {
+        return std::all_of(chosen.begin(), chosen.end(),
+                           [&](std::size_t row) { return visit(schema, *rows, row); });
+      },
+      seldom);
 }
 
 std::vector<Window> Recording::rows_between(std::int64_t begin_ns, std::int64_t end_ns) const {

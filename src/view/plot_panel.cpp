@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "view/escape.hpp"
@@ -23,7 +24,8 @@ constexpr double kPlotHeight = 88;
 constexpr double kMostHeatHeight = 168;
 constexpr double kMostRowHeight = 18;
 constexpr double kLeastRowHeight = 5;
-constexpr std::size_t kMostHeatBoxes = 1600;  // what 25 kB have room for
+constexpr std::size_t kMostHeatBytes = 8000;  // of 25 kB
+constexpr std::size_t kLeastColumns = 30;
 constexpr std::size_t kColours = 6;
 constexpr std::size_t kMostLegend = 8;
 constexpr double kLeastHatch = 3;  // px: what is narrower is no gap to see
@@ -270,30 +272,57 @@ class Panel {
         (highest->left + highest->right) / 2, y_of(highest->max, top), place_.number % kColours);
   }
 
-  void heat() {
-    const std::size_t cores = panel_.tracks.size();
-    const double row_height = (bottom_ - top_) / static_cast<double>(rows());
-    const std::size_t per_row = (cores + rows() - 1) / rows();
-    const std::size_t most = std::min(place_.most_points, kMostHeatBoxes / rows());
+  struct Colours {
     std::array<PlotPath, kHeatSteps> paths;
     PlotPath unknown;
-    for (std::size_t row = 0; row * per_row < cores; ++row) {
-      const std::size_t first = row * per_row;
-      const std::size_t last = std::min(first + per_row, cores) - 1;
-      const double y = top_ + static_cast<double>(row) * row_height;
-      const PlotPoints points = points_of(data_, mean_of(first, last), time_, most);
-      add_row(points, y + row_height / 2, paths, unknown);
-      label_row(first, last, row, y + row_height / 2);
+    [[nodiscard]] std::size_t bytes() const {
+      std::size_t sum = unknown.text().size();
+      for (const PlotPath& path : paths) sum += path.text().size();
+      return sum;
+    }
+  };
+
+  void heat() {
+    const double row_height = (bottom_ - top_) / static_cast<double>(rows());
+    // As fine as there is room for: what stays alike takes little.
+    std::size_t most = place_.most_points;
+    Colours colours = coloured(most);
+    while (colours.bytes() > kMostHeatBytes && most > kLeastColumns) {
+      most = most * 3 / 4;
+      colours = coloured(most);
     }
     // A line as thick as the row takes fewer bytes than a box.
     const double thick = row_height - (row_height > 6 ? 1 : 0.5);
     for (std::size_t i = 0; i < kHeatSteps; ++i) {
-      if (paths[i].empty()) continue;
-      put("<path class='q{}' stroke-width='{:.1f}' d='{}'/>", i, thick, paths[i].text());
+      const PlotPath& path = colours.paths[i];
+      if (path.empty()) continue;
+      put("<path class='q{}' stroke-width='{:.1f}' d='{}'/>", i, thick, path.text());
     }
-    if (!unknown.empty()) {
-      put("<path stroke='url(#h)' stroke-width='{:.1f}' d='{}'/>", thick, unknown.text());
+    if (!colours.unknown.empty()) {
+      put("<path stroke='url(#h)' stroke-width='{:.1f}' d='{}'/>", thick, colours.unknown.text());
     }
+    for (std::size_t row = 0; row < rows(); ++row) {
+      const auto [first, last] = cores_of(row);
+      label_row(first, last, row, top_ + (static_cast<double>(row) + 0.5) * row_height);
+    }
+  }
+
+  [[nodiscard]] Colours coloured(std::size_t most) const {
+    const double row_height = (bottom_ - top_) / static_cast<double>(rows());
+    Colours colours;
+    for (std::size_t row = 0; row < rows(); ++row) {
+      const auto [first, last] = cores_of(row);
+      add_row(points_of(data_, mean_of(first, last), time_, most),
+              top_ + (static_cast<double>(row) + 0.5) * row_height, colours.paths, colours.unknown);
+    }
+    return colours;
+  }
+
+  // The first and the last that share a row.
+  [[nodiscard]] std::pair<std::size_t, std::size_t> cores_of(std::size_t row) const {
+    const std::size_t cores = panel_.tracks.size();
+    const std::size_t per_row = (cores + rows() - 1) / rows();
+    return {std::min(row * per_row, cores - 1), std::min((row + 1) * per_row, cores) - 1};
   }
 
   static void add_row(const PlotPoints& row, double y, std::array<PlotPath, kHeatSteps>& paths,

@@ -72,8 +72,9 @@ def test_a_cells_peak_is_that_of_its_summary(recorded, most):
             for metric, key in (("cpu", "cpu_percent"), ("memory", "memory_bytes")):
                 expected = figures[key]["max"]
                 found = of_cell(plot, metric, level, cell)
-                assert (found is None) == (expected is None), (cell["index"], level, metric)
+                # A summary without counters at both edges says nothing of the rates between.
                 if expected is not None:
+                    assert found is not None, (cell["index"], level, metric)
                     assert found == pytest.approx(expected, rel=1e-4, abs=1e-3)
 
 

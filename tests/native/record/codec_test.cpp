@@ -157,6 +157,39 @@ TEST(Rows, BoundWhatHostileBytesMayClaim) {
   EXPECT_FALSE(decode_plain_row("\x01"));
 }
 
+// Numbers of every length, one after the other, with and without 64 bytes behind them.
+TEST(Rows, AreReadAsTheyWereWrittenWhateverTheirLength) {
+  std::vector<Sample> samples(40);
+  std::uint64_t chance = 1;
+  for (Sample& sample : samples) {
+    for (int column = 0; column < 30; ++column) {
+      chance = chance * 6364136223846793005U + 1442695040888963407U;
+      sample.values.push_back(static_cast<Value>(chance >> (1 + (chance >> 58))));
+    }
+    sample.time_ns = static_cast<std::int64_t>(chance >> 20);
+  }
+  std::string sealed;
+  encode_sealed_rows(samples, samples.size(), sealed);
+  const auto rows = decode_sealed_rows(sealed);
+  ASSERT_TRUE(rows);
+  std::vector<char> seldom(30, 0);
+  for (std::size_t column = 0; column < 30; column += 3) seldom[column] = 1;
+  const auto few = decode_sealed_rows(sealed, seldom);
+  ASSERT_TRUE(few);
+  for (std::size_t row = 0; row < samples.size(); ++row) {
+    for (std::size_t column = 0; column < 30; ++column) {
+      EXPECT_EQ(rows->at(column, row), samples[row].values[column]);
+      const bool left_out = row > 0 && seldom[column] != 0;
+      EXPECT_EQ(few->at(column, row),
+                left_out ? unknown(State::kNotYet) : samples[row].values[column]);
+    }
+  }
+  for (std::size_t size = 0; size < sealed.size(); ++size) {
+    EXPECT_FALSE(decode_sealed_rows(std::string_view(sealed).substr(0, size)));
+    EXPECT_FALSE(decode_sealed_rows(std::string_view(sealed).substr(0, size), seldom));
+  }
+}
+
 TEST(Text, EscapesWhatIsNoPrintableUtf8) {
   EXPECT_EQ(escaped("größe \xF0\x9F\x98\x80\n\t\"\\\x1b[31m", 100),
             "größe 😀\\n\\t\\\"\\\\\\x1b[31m");
