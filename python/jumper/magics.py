@@ -163,11 +163,12 @@ class JumperMagics(Magics):
         if wanted.live:
             self._plot_live(wanted, level, of)
             return
-        plot = plotting.draw(of or self._session, wanted, level)
+        of = of or self._session
+        draw = partial(plotting.draw, of, plotting.chosen(of, wanted), wanted, level)
         if wanted.file is None:
-            self._publish(plotting.bundle(plot))
+            self._publish(plotting.bundle(draw))
         else:
-            said = plotting.write(plot, wanted.file, force=wanted.force)
+            said = plotting.write(draw(), wanted.file, force=wanted.force)
             self._publish(views.table([("plot", said)]))
 
     def _plot_live(self, wanted: plotting.Wanted, level: str, of: Session | Report | None) -> None:
@@ -175,10 +176,11 @@ class JumperMagics(Magics):
             raise ValueError("--live draws the cell that it stands in: no CELLS, no -o")
         if self.shell is None:
             return
-        index = plotting.running(self._session)
-        draw = partial(plotting.draw_running, self._session, index, wanted, level)
+        draw = partial(
+            plotting.draw, self._session, [plotting.running(self._session)], wanted, level
+        )
         self.live = self.live or Live(self.shell.display_pub.publish)
-        self.live.show(lambda: plotting.image(draw()), lambda: plotting.bundle(draw()))
+        self.live.show(lambda: plotting.image(draw()), lambda: plotting.bundle(draw))
 
     def finish_live(self) -> Exception | None:
         """The cell has ended; what drawing its live plots has failed with, if anything."""

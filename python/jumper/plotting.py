@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -17,6 +17,8 @@ BETWEEN: Final = {"show": False, "cut": True}
 KINDS: Final = (".svg", ".html", ".json")
 PANEL_PX: Final = 165  # of the page
 CONTROLS_PX: Final = 95
+BUCKETS: Final = (600, 400, 250, 120)
+MOST_BYTES: Final = 115_000  # of a notebook, for one plot's HTML
 Recorded = _native.Session | _native.Report
 
 
@@ -84,18 +86,23 @@ def _file(name: str) -> Path:
     return path
 
 
-def draw(of: Recorded, wanted: Wanted, level: str) -> _native.Plot:
-    """`level`: of the settings, where none was asked for."""
-    cells = of.cells()
-    indices = [cell.index for cell in find_all(cells, ",".join(wanted.cells or ["-1"]))]
+def chosen(of: Recorded, wanted: Wanted) -> list[int]:
+    """The cells' history indices; the last one's samples are there, as far as they come soon."""
+    cells = find_all(of.cells(), ",".join(wanted.cells or ["-1"]))
+    indices = [cell.index for cell in cells]
     if isinstance(of, _native.Session):
         of.wait(indices[-1])
-    return _plot(of, indices, wanted, level)
+    return indices
 
 
-def draw_running(session: _native.Session, index: int, wanted: Wanted, level: str) -> _native.Plot:
-    """The cell that runs, up to its newest sample, or its whole when it has just ended."""
-    return _plot(session, [index], wanted, level)
+def draw(
+    of: Recorded, indices: Sequence[int], wanted: Wanted, level: str, most_buckets: int = BUCKETS[0]
+) -> _native.Plot:
+    """`level`: of the settings, where none was asked for."""
+    shown = wanted.level or (level if level in LEVELS else LEVELS[0])
+    return of.plot(
+        indices, level=shown, metrics=wanted.metrics, most_buckets=most_buckets, cut=wanted.cut
+    )
 
 
 def running(session: _native.Session) -> int:
@@ -106,15 +113,17 @@ def running(session: _native.Session) -> int:
     return cells[-1]
 
 
-def _plot(of: Recorded, indices: list[int], wanted: Wanted, level: str) -> _native.Plot:
-    shown = wanted.level or (level if level in LEVELS else LEVELS[0])
-    return of.plot(indices, level=shown, metrics=wanted.metrics, cut=wanted.cut)
+def bundle(draw: Callable[[int], _native.Plot]) -> views.Bundle:
+    """The image, and the interactive page over it.
 
-
-def bundle(plot: _native.Plot) -> views.Bundle:
-    """The image, and the interactive page over it."""
-    title = plot.text.splitlines()[0]
-    shown = page.bundle_html(plot.svg, title, page.page(plot.json), _height_px(plot.json))
+    `draw` is given the number of slices of time: fewer where the notebook would grow too much.
+    """
+    for most_buckets in BUCKETS:
+        plot = draw(most_buckets)
+        title = plot.text.splitlines()[0]
+        shown = page.bundle_html(plot.svg, title, page.page(plot.json), _height_px(plot.json))
+        if len(shown) <= MOST_BYTES:
+            break
     return {
         "text/plain": plot.text,
         "text/html": shown,

@@ -3,8 +3,9 @@
 import json
 import math
 import os
-import sys
+import random
 import time
+import types
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from notebook import JSON_TYPE
 
 import jumper
-from jumper import _native, plotting, views
+from jumper import _native, plotting
 
 WORK = "sum(i * i for i in range(400_000))"
 
@@ -150,38 +151,9 @@ def test_reduction_refuses_what_does_not_fit():
         _native.Reduction(np.zeros(2, np.int64), np.zeros(3))
 
 
-class Info:
-    def __init__(self, index, execution_count, running=False):
-        self.index, self.execution_count, self.running = index, execution_count, running
-
-
-CELLS = [Info(1, 1), Info(2, 2), Info(3, 2), Info(4, 4), Info(5, None), Info(6, 7, running=True)]
-
-
-@pytest.mark.parametrize(
-    ("names", "indices"),
-    [
-        ([], [5]),
-        (["2"], [3]),
-        (["#2"], [2]),
-        (["-2"], [4]),
-        (["1-4"], [1, 3, 4]),
-        (["#2-#4"], [2, 3, 4]),
-        (["#4", "1-2"], [4, 1, 3]),
-        (["all"], [1, 2, 3, 4, 5, 6]),
-    ],
-)
-def test_cells_by_name(names, indices):
-    assert plotting.chosen(CELLS, names) == indices
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["#2-4"], "mixes In .n. and #k"),
-        (["4-2"], "ends before it begins: write 2-4"),
-        (["5-6"], "no measured cell In .5."),
-        (["seven"], "names no cell"),
         (["--metrics", "cpus"], "no metric 'cpus'. Did you mean cpu"),
         (["--metrics"], "needs names"),
         (["--metrics=memry,cpu"], "Did you mean memory"),
@@ -194,7 +166,7 @@ def test_cells_by_name(names, indices):
 )
 def test_refusals(arguments, sentence):
     with pytest.raises(ValueError, match=sentence):
-        plotting.chosen(CELLS, plotting.parse(arguments).cells)
+        plotting.parse(arguments)
 
 
 def test_what_has_no_value_says_why(recorded):
@@ -209,36 +181,60 @@ def test_completion():
     assert "node" in plotting.completions(["--level", ""])
 
 
-@pytest.mark.parametrize("page", [None, '<p title="a">\'&</p>'])
-def test_the_bundle_is_one_chart(page):
-    bundle = views.plot("a <b>\nline", "<svg/>", page, {})
-    assert bundle["text/html"].startswith('<div style="position:relative')
-    assert 'alt="a &lt;b&gt;"' in bundle["text/html"]
-    assert "data:image/svg+xml;base64,PHN2Zy8+" in bundle["text/html"]
-    assert ("<iframe" in bundle["text/html"]) == (page is not None)
-    if page:
-        assert 'srcdoc="&lt;p title=&quot;a&quot;&gt;' in bundle["text/html"]
-        assert 'sandbox="allow-scripts allow-downloads"' in bundle["text/html"]
+def test_the_bundle_is_one_chart(recorded):
+    bundle = plotting.bundle(lambda most: recorded.plot(most_buckets=most))
+    shown = bundle["text/html"]
+    assert shown.count("<img") == shown.count("<iframe") == 1
+    assert "data:image/svg+xml;base64," in shown
+    assert 'sandbox="allow-scripts allow-downloads"' in shown
+
+
+def test_a_notebook_grows_little(recorded):
+    """However much there is to draw: fewer slices of time are."""
+    asked = []
+    noisy = recorded.plot()
+    large = json.loads(noisy.json)
+    random.seed(1)
+    cores = [
+        {"name": f"core {i}", "mean": [random.random() for _ in range(200)]} for i in range(128)
+    ]
+    large["metrics"].append(
+        {"id": "x", "title": "x", "unit": "", "panels": {"node": {"tracks": cores}}}
+    )
+
+    def draw(most):
+        asked.append(most)
+        return types.SimpleNamespace(
+            text=noisy.text,
+            svg=noisy.svg,
+            json=json.dumps(large if most > 250 else json.loads(noisy.json)),
+        )
+
+    html = plotting.bundle(draw)["text/html"]
+    assert asked == [600, 400, 250]
+    assert len(html) <= plotting.MOST_BYTES
 
 
 def test_a_file_is_written_with_the_users_umask(recorded, tmp_path):
     plot = recorded.plot([1])
     before = os.umask(0o027)
     try:
-        said = plotting.write(plot, tmp_path / "plot.svg")
+        said = plotting.write(plot, tmp_path / "plot.svg", force=False)
     finally:
         os.umask(before)
     assert str(tmp_path / "plot.svg") in said
     assert (tmp_path / "plot.svg").stat().st_mode & 0o777 == 0o640
     assert (tmp_path / "plot.svg").read_text() == plot.svg
-    with pytest.raises(ValueError, match="No such file or directory"):
-        plotting.write(plot, tmp_path / "missing" / "plot.svg")
+    with pytest.raises(_native.Error, match="No such file or directory"):
+        plotting.write(plot, tmp_path / "missing" / "plot.svg", force=False)
+    with pytest.raises(_native.Error, match="--force replaces it"):
+        plotting.write(plot, tmp_path / "plot.svg", force=False)
+    plotting.write(plot, tmp_path / "plot.svg", force=True)
 
 
-def test_an_html_file_needs_the_page(recorded, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "jumper.page", None)
-    with pytest.raises(ValueError, match="has no page"):
-        plotting.write(recorded.plot([1]), tmp_path / "plot.html")
+def test_an_html_file_is_the_page(recorded, tmp_path):
+    plotting.write(recorded.plot([1]), tmp_path / "plot.html", force=False)
+    assert (tmp_path / "plot.html").read_text().startswith("<!doctype html>")
 
 
 def test_plot_in_a_notebook(shared_notebook, tmp_path):
