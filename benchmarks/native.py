@@ -19,6 +19,9 @@ ROWS = (
     ("native.summarize_us", "summarize_one_cell/2", 1e3),
     ("native.edge_read_us", "edge", 1e3),
     ("native.encode_row_us", "encode_plain_row/2", 1e3),
+    ("plot.first_paint_ms", "plot_one_hour/128", 1e6),
+    ("plot.reduce_ms", "reduce_ten_million", 1e6),
+    ("plot.zoom_ms", "zoom_ten_million", 1e6),
 )
 HOUR = "write_one_hour/128/iterations:1"
 CHECKSUM = "checksum/65536"

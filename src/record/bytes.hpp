@@ -148,25 +148,6 @@ class ByteReader {
     }
     for (; count > 0; --count) take(svarint());
   }
-  // Passes over so many, whatever they are.
-  void skip_varints(std::size_t count) noexcept {
-    while (ok_ && count > 0 && rest_.size() >= kBlockBytes) {
-      std::uint64_t ends = ends_of(rest_.data());
-      const auto there = static_cast<std::size_t>(__builtin_popcountll(ends));
-      if (there < count) {
-        count -= there;
-        rest_.remove_prefix(kBlockBytes);
-        continue;
-      }
-      for (; count > 1; --count) ends &= ends - 1;
-      rest_.remove_prefix(static_cast<std::size_t>(__builtin_ctzll(ends)) + 1);
-      return;
-    }
-    for (; ok_ && count > 0; --count) {
-      while ((u8() & 0x80) != 0) {
-      }
-    }
-  }
   std::string_view text() noexcept {
     const std::uint64_t size = varint();
     if (!ok_ || size > rest_.size()) {

@@ -24,7 +24,7 @@ class Reduction {
   // `times_ns` ascending, a value for each (not a number: unknown); both stay the caller's and
   // outlive this. In a mean a value counts for the time until the next one; for a nanosecond where
   // that is longer than `longest_ns`, where it is 0, and at the end. Reads all once (10 million: 10
-  // to 20 ms) and takes a tenth of their memory.
+  // to 20 ms) and takes a sixteenth of their memory.
   Reduction(std::span<const std::int64_t> times_ns, std::span<const double> values,
             std::int64_t longest_ns = std::numeric_limits<std::int64_t>::max());
 
