@@ -191,8 +191,8 @@ def completions(words: Sequence[str]) -> tuple[str, ...]:
     option, _, value = last.rpartition("=")
     before = option or (words[-2] if len(words) > 1 else "")
     if before == "--metrics":
-        begun, comma, _ = value.rpartition(",")
-        head = (f"{option}=" if option else "") + begun + comma
+        # IPython completes what stands behind the last comma.
+        head = f"{option}=" if option and "," not in value else ""
         return tuple(head + one for one in _native.plot_metrics())
     if before == "--level":
         return tuple((f"{option}=" if option else "") + one for one in LEVELS)

@@ -203,6 +203,8 @@ def test_a_bad_configuration_file_is_said_under_the_first_cell(open_notebook):
         ("%jumper summary --le", ["--level"]),
         ("%jumper summary --level ", ["all", "job", "node", "process", "user"]),
         ("%jumper summary 3 --level=n", ["node"]),
+        ("%jumper plot --metrics cpu,me", ["memory"]),
+        ("%jumper plot --level n", ["node"]),
         ("x = 1\n%jumper hi", ["history"]),
     ],
 )
