@@ -6,7 +6,7 @@ import uPlot from "uplot";
 import { theme } from "./dom.js";
 import { drawHeat, heatImage } from "./heat.js";
 import { drawBreaks, drawCells, drawGaps, drawLines } from "./marks.js";
-import { PALETTE, isHeat } from "./model.js";
+import { colourOf, isHeat } from "./model.js";
 import { axisTexts, elapsed, isBytes, quantity, roundStep, roundTop } from "./units.js";
 
 /** @typedef {import("./model.js").PlotData} PlotData */
@@ -49,7 +49,7 @@ function series({ panel, metric }) {
   const bands = [];
   if (isHeat(metric, panel)) return { all: [...all, { stroke: "transparent", points: { show: false } }], bands };
   panel.tracks.forEach((track, i) => {
-    const colour = PALETTE[i];
+    const colour = colourOf(metric, i);
     if (track.min && track.max) {
       bands.push({ series: [all.length, all.length + 1], fill: `${colour}38` });
       const edge = { stroke: `${colour}50`, width: 0.5, points: { show: false } };

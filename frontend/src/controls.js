@@ -2,7 +2,7 @@
 
 import { choice, element } from "./dom.js";
 import { heatTop } from "./heat.js";
-import { LEVELS, PALETTE, isHeat } from "./model.js";
+import { LEVELS, colourOf, isHeat } from "./model.js";
 import { quantity } from "./units.js";
 
 /** @typedef {import("./plot.js").Plot} Plot */
@@ -87,7 +87,7 @@ export function makePanelHead(plot, at, metric, level, panel) {
       plot.draw();
     },
   );
-  const note = [metric.note, level === plot.level ? "" : `level ${level}`].filter(Boolean).join(", ");
+  const note = [panel.note ?? metric.note, level === plot.level ? "" : `level ${level}`].filter(Boolean).join(", ");
   const node = element("div", { class: "head" }, choose, element("span", { class: "note" }, note));
   /** @type {HTMLElement[]} */
   const values = [];
@@ -104,7 +104,7 @@ export function makePanelHead(plot, at, metric, level, panel) {
   } else {
     panel.tracks.forEach((/** @type {any} */ track, /** @type {number} */ i) => {
       const swatch = element("i", { class: "swatch", "aria-hidden": "true" });
-      swatch.style.background = PALETTE[i];
+      swatch.style.background = colourOf(metric, i);
       const value = element("span", { class: "value" });
       const name = track.name.toLowerCase() === metric.title.toLowerCase() ? "" : `${track.name} `;
       node.append(element("span", { class: "track" }, swatch, element("b", {}, name), value));

@@ -3,7 +3,7 @@
 import { timeTicks, valueRange } from "./chart.js";
 import { element, theme } from "./dom.js";
 import { drawHeat, heatImage, heatTop } from "./heat.js";
-import { PALETTE, cellAt, isBad, isHeat } from "./model.js";
+import { PALETTE, cellAt, colourOf, isBad, isHeat } from "./model.js";
 import { axisTexts, isBytes, quantity } from "./units.js";
 
 /** @typedef {import("./plot.js").Plot} Plot */
@@ -128,7 +128,7 @@ function drawPanel(svg, plot, { metric, panel }, top, toX, inner) {
   if (!heat) {
     panel.tracks.forEach((/** @type {any} */ track, /** @type {number} */ i) => {
       const part = document.createElementNS(SVG, "tspan");
-      part.setAttribute("fill", PALETTE[i]);
+      part.setAttribute("fill", colourOf(metric, i));
       part.setAttribute("dx", "12");
       part.textContent = `■ ${track.name}`;
       title.append(part);
@@ -156,7 +156,7 @@ function drawPanel(svg, plot, { metric, panel }, top, toX, inner) {
   }
   const area = add(svg, "g", { "clip-path": "url(#plot)", fill: "none", "stroke-width": 1.75 });
   if (heat) drawHeatPicture(area, plot, panel, toX, y1, y0 - y1, inner);
-  else panel.tracks.forEach((/** @type {any} */ track, /** @type {number} */ i) => drawTrack(area, map, track, PALETTE[i], toX, toY));
+  else panel.tracks.forEach((/** @type {any} */ track, /** @type {number} */ i) => drawTrack(area, map, track, colourOf(metric, i), toX, toY));
   for (const gap of data.gaps) {
     for (const [from, to] of map.spans(gap.begin_s, gap.end_s)) {
       const width = Math.max(toX(to) - toX(from), 1);

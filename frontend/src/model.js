@@ -3,7 +3,7 @@
 /** @typedef {{name: string, mean: (number|null)[], min?: (number|null)[], max?: (number|null)[]}} Track */
 /** @typedef {{label: string, value: number}} Line */
 /** @typedef {{lines?: Line[], max?: number, tracks: Track[]}} PanelData */
-/** @typedef {{id: string, title: string, unit: string, note?: string, panels: Object<string, PanelData>}} Metric */
+/** @typedef {{id: string, title: string, unit: string, colour?: number, note?: string, panels: Object<string, PanelData>}} Metric */
 /** @typedef {{index: number, execution_count: number|null, label: string, begin_s: number,
  *   end_s: number|null, outcome: string|null, code: string}} Cell */
 /** @typedef {{begin_s: number, end_s: number, reason: string}} Gap */
@@ -11,6 +11,8 @@
  *   shown: string[], cut?: boolean, edges_s: number[], cells: Cell[], gaps: Gap[], metrics: Metric[]}} PlotData */
 
 export const PALETTE = ["#3b82f6", "#f59e0b", "#10b981", "#ef4444", "#8b5cf6", "#06b6d4"];
+/** @param {Metric} metric @param {number} track */
+export const colourOf = (metric, track) => PALETTE[((metric.colour ?? 0) + track) % PALETTE.length];
 export const LEVELS = {
   process: "this notebook",
   user: "all of the user's",

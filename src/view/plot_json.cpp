@@ -10,6 +10,7 @@
 
 #include "view/escape.hpp"
 #include "view/plot.hpp"
+#include "view/plot_words.hpp"
 
 namespace view {
 namespace {
@@ -178,6 +179,8 @@ void put_metric(Writer& out, const store::PlotMetric& metric) {
     out.key(name);
     out.text(*value);
   }
+  out.key("colour");
+  out.raw(fmt::format("{}", plot_colour(metric.id)));
   if (metric.heat) {
     out.key("heat");
     out.raw("true");

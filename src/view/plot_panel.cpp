@@ -26,7 +26,6 @@ constexpr double kMostRowHeight = 18;
 constexpr double kLeastRowHeight = 5;
 constexpr std::size_t kMostHeatBytes = 8000;  // of 25 kB
 constexpr std::size_t kLeastColumns = 30;
-constexpr std::size_t kColours = 6;
 constexpr std::size_t kMostLegend = 8;
 constexpr double kLeastHatch = 3;  // px: what is narrower is no gap to see
 constexpr std::size_t kMostName = 24;
@@ -44,7 +43,8 @@ class Panel {
         place_(place),
         svg_(svg),
         top_(place.top + kPanelTitle),
-        bottom_(place.top + panel_height(metric, panel)) {}
+        bottom_(place.top + panel_height(metric, panel)),
+        colour_(plot_colour(metric.id)) {}
 
   double add() {
     title();
@@ -96,7 +96,7 @@ class Panel {
         if (right - width < left) break;
       }
       put("<text x='{:.0f}' y='{:.0f}' class='e'>", right, y);
-      if (count > 1) put("<tspan class='f{}'>●</tspan> ", (i + place_.number) % kColours);
+      if (count > 1) put("<tspan class='f{}'>●</tspan> ", (i + colour_) % kPlotColours);
       put("{}</text>", html_escaped(text));
       right -= width;
     }
@@ -181,7 +181,7 @@ class Panel {
       begin = end;
     }
     if (line.empty()) return;
-    const std::size_t colour = (track + place_.number) % kColours;
+    const std::size_t colour = (track + colour_) % kPlotColours;
     // Areas over each other say nothing.
     if (panel_.tracks.size() == 1) put("<path class='j f{}' d='{}'/>", colour, area.text());
     put("<path class='c{}' d='{}'/>", colour, line.text());
@@ -214,7 +214,7 @@ class Panel {
       begin = end;
     }
     if (!path.empty()) {
-      put("<path class='m f{}'{} d='{}'/>", (track + place_.number) % kColours,
+      put("<path class='m f{}'{} d='{}'/>", (track + colour_) % kPlotColours,
           panel_.tracks.size() > 1 ? " opacity='.6'" : "", path.text());
     }
   }
@@ -269,7 +269,7 @@ class Panel {
     }
     if (highest == nullptr || !(highest->max > 0)) return;
     put("<circle cx='{:.1f}' cy='{:.1f}' r='3' class='f{} o'/>",
-        (highest->left + highest->right) / 2, y_of(highest->max, top), place_.number % kColours);
+        (highest->left + highest->right) / 2, y_of(highest->max, top), colour_ % kPlotColours);
   }
 
   struct Colours {
@@ -395,6 +395,7 @@ class Panel {
   const PanelPlace& place_;
   std::string& svg_;
   double top_, bottom_;
+  std::size_t colour_;  // of the first track
 };
 
 }  // namespace

@@ -11,7 +11,6 @@ namespace view {
 struct PanelPlace {
   double left = 0, right = 0;   // of the plot itself; labels stand to the left
   double top = 0;               // of the panel, title included
-  std::size_t number = 0;       // among the panels
   std::size_t most_points = 0;  // of each curve
 };
 

@@ -78,12 +78,11 @@ class Picture {
     bands();
     std::size_t tracks = 0;
     for (const auto& [metric, panel] : panels_) tracks += metric->heat ? 0 : weight_of(*panel);
-    PanelPlace place{kLeft, right_, top_, 0, 0};
+    PanelPlace place{kLeft, right_, top_, 0};
     place.most_points = std::clamp<std::size_t>(
         kMostBytesOfCurves / kBytesOfPoint / std::max<std::size_t>(tracks, 1), 60, 420);
     for (const auto& [metric, panel] : panels_) {
       place.top = add_panel(data_, *metric, *panel, time_, place, svg_) + kPanelGap;
-      ++place.number;
     }
     cuts();
     axis();

@@ -109,6 +109,18 @@ std::string track_figures(const store::PlotData& data, const store::PlotMetric& 
   return fmt::format("mean {} · peak {}", value_text(figures->mean, metric.unit), peak);
 }
 
+std::size_t plot_colour(std::string_view metric_id) noexcept {
+  constexpr std::size_t kGreen = 2;
+  constexpr std::size_t kRed = 3;
+  constexpr std::size_t kViolet = 4;
+  if (metric_id.find("memory") != metric_id.npos || metric_id.starts_with("swap") ||
+      metric_id.starts_with("page")) {
+    return kGreen;
+  }
+  if (metric_id.starts_with("io") || metric_id.starts_with("storage")) return kRed;
+  return metric_id.starts_with("network") ? kViolet : 0;
+}
+
 std::string plot_description(const store::PlotData& data) {
   std::string text = fmt::format("Curves over time of {}. ", scope_of(data.level));
   for (const std::string& id : data.shown) {

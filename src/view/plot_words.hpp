@@ -1,6 +1,7 @@
 #pragma once
 // What a plot says in words: titles, figures beside the curves, the text for screen readers.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,11 @@ std::string panel_note(const store::PlotData& data, const store::PlotMetric& met
 // "mean 44.1 % · peak 98.7 %"; "" when nothing is known.
 std::string track_figures(const store::PlotData& data, const store::PlotMetric& metric,
                           const store::PlotTrack& track);
+
+// Which of the six colours a metric's first track has, here and in the interactive page; the next
+// ones follow.
+std::size_t plot_colour(std::string_view metric_id) noexcept;
+inline constexpr std::size_t kPlotColours = 6;
 
 // Some sentences: what is shown of what, how high it rose and when, what is missing.
 std::string plot_description(const store::PlotData& data);
