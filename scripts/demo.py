@@ -159,6 +159,9 @@ def write_report() -> None:
     recording = next((OUTPUT / "recordings").glob("*.jumper"))
     program = Path(sys.prefix, "bin", "jumper")
     page = OUTPUT / "report.html"
+    # It says how the run ended: the sampler writes that when the kernel is gone.
+    follow: list[str | Path] = [program, "report", "--follow", recording]
+    subprocess.run(follow, check=True, stdout=subprocess.DEVNULL, timeout=60)
     subprocess.run(
         [program, "report", recording, "-o", page], check=True, stdout=subprocess.DEVNULL
     )

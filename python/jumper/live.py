@@ -24,11 +24,13 @@ PATIENCE_S: Final = 1.0  # with a front end that takes no message, at the cell's
 class Live:
     """The plots of one cell, from the first on until `finish`.
 
-    `publish` is a display publisher's method. Nothing is sent after `finish`.
+    `publish` is a display publisher's method. Where what was shown can't change (`can_update`: a
+    terminal), each plot comes once, at the end. Nothing is sent after `finish`.
     """
 
-    def __init__(self, publish: Callable[..., None]) -> None:
+    def __init__(self, publish: Callable[..., None], *, can_update: bool) -> None:
         self._publish = publish
+        self._can_update = can_update
         self._draws: dict[str, tuple[Draw, Draw]] = {}
         self._begin_s = time.monotonic()
         self._sending = threading.Lock()
@@ -39,9 +41,10 @@ class Live:
     def show(self, draw: Draw, draw_last: Draw) -> None:
         """Shows what `draw` gives, again and again; at the end what `draw_last` gives."""
         name = uuid.uuid4().hex
-        self._publish(draw(), {}, transient={"display_id": name})
+        if self._can_update:
+            self._publish(draw(), {}, transient={"display_id": name})
         self._draws[name] = (draw, draw_last)
-        if self._thread is None:
+        if self._can_update and self._thread is None:
             # The cell's context: by it ipykernel knows under which cell a message belongs.
             run = contextvars.copy_context().run
             self._thread = threading.Thread(
@@ -56,7 +59,8 @@ class Live:
             return
         try:
             for name, (_, draw_last) in self._draws.items():
-                self._publish(draw_last(), {}, transient={"display_id": name}, update=True)
+                place = {"transient": {"display_id": name}, "update": True}
+                self._publish(draw_last(), {}, **(place if self._can_update else {}))
         finally:
             self._sending.release()
 

@@ -179,7 +179,8 @@ class JumperMagics(Magics):
         draw = partial(
             plotting.draw, self._session, [plotting.running(self._session)], wanted, level
         )
-        self.live = self.live or Live(self.shell.display_pub.publish)
+        can_update = hasattr(self.shell, "kernel")
+        self.live = self.live or Live(self.shell.display_pub.publish, can_update=can_update)
         self.live.show(lambda: plotting.image(draw()), lambda: plotting.bundle(draw))
 
     def finish_live(self) -> Exception | None:

@@ -137,6 +137,7 @@ def image(plot: _native.Plot) -> views.Bundle:
     return {
         "text/plain": plot.text,
         "text/html": page.image(plot.svg, title, _height_px(plot.json)),
+        views.JSON_TYPE: figures(plot.json),
     }
 
 
