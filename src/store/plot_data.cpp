@@ -153,6 +153,7 @@ PlotData plot_data(const Recording& recording, const std::vector<Cell>& cells,
   }
   const std::vector<Chosen> chosen = choose(recording, cells, sources, request);
   std::vector<CellSpan> spans;
+  spans.reserve(chosen.size());
   for (const Chosen& one : chosen) spans.push_back(one.span);
   const PlotTime time =
       plot_time(recording, spans, request.most_buckets, request.cut_between_cells);

@@ -58,11 +58,11 @@ void add_missing(const Recording& recording, const Asked& asked, const TableRows
   for (const auto level : kLevels) {
     if (table.level != "all" && table.level != level) continue;
     for (const std::string& metric : reasons.missing_of(level)) {
-      std::string name = fmt::format("{}.{}", level, metric);
+      const std::string name = fmt::format("{}.{}", level, metric);
       if (!known.insert(name).second) continue;
       constexpr record::Value kNone = record::unknown(record::State::kNotSupported);
-      table.missing.push_back({table.level == "all" ? std::move(name) : metric, table.rows,
-                               reasons.why(level, metric, kNone)});
+      table.missing.push_back(
+          {table.level == "all" ? name : metric, table.rows, reasons.why(level, metric, kNone)});
     }
   }
 }

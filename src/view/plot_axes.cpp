@@ -172,8 +172,9 @@ std::vector<Tick> TimeAxis::ticks() const {
     if (piece.cut) continue;
     if (clock && !cuts_.empty()) add(piece.begin_s, piece.left);
     const double first = std::ceil((piece.begin_s + offset_s) / step_s - 1e-9);
-    for (double i = first; i * step_s - offset_s <= piece.end_s + 1e-9; i += 1) {
-      const double time_s = i * step_s - offset_s + 0.0;  // never -0
+    for (int i = 0;; ++i) {
+      const double time_s = (first + i) * step_s - offset_s + 0.0;  // never -0
+      if (time_s > piece.end_s + 1e-9) break;
       add(time_s, piece.left + (piece.right - piece.left) * (time_s - piece.begin_s) /
                                    std::max(piece.end_s - piece.begin_s, 1e-9));
     }

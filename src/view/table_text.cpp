@@ -73,7 +73,7 @@ class Pieces {
 };
 
 std::string csv_name(const std::string& name) {
-  const std::string shown = one_line(name, kMostNameCharacters);
+  std::string shown = one_line(name, kMostNameCharacters);
   if (shown.find_first_of(",\"") == std::string::npos) return shown;
   std::string quoted = "\"";
   for (const char one : shown) quoted += one == '"' ? std::string("\"\"") : std::string(1, one);
