@@ -161,8 +161,12 @@ class Session:
         metrics: Sequence[str] = (),  # of plot_metrics(), those first shown; none: the usual
         most_buckets: int = 600,
         cut: bool | None = None,  # leave out the time between cells; None: when it is the longer
+        window: tuple[float, float] | None = None,  # seconds since the plot's begin: only its JSON
     ) -> Plot:
-        """Raises ValueError for a metric that has no value here, and says why it has none."""
+        """Raises ValueError for a metric that has no value here, and says why it has none.
+
+        ValueError also for a window that has nothing of the plot's time.
+        """
 
     def cells(self) -> list[CellInfo]: ...
     def code(self, index: int) -> bytes: ...
@@ -229,6 +233,7 @@ class Report:
         metrics: Sequence[str] = (),
         most_buckets: int = 600,
         cut: bool | None = None,
+        window: tuple[float, float] | None = None,
     ) -> Plot: ...
     def cells(self) -> list[CellInfo]: ...
     def code(self, index: int) -> bytes: ...

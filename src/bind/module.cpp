@@ -182,7 +182,8 @@ nb::list earlier(const nb::str& directory, const std::string& label, const nb::s
 // level: "" is the one that there is.
 store::PlotRequest plot_request(std::vector<std::int64_t> cells, const std::string& level,
                                 std::vector<std::string> metrics, std::size_t most_buckets,
-                                std::optional<bool> cut) {
+                                std::optional<bool> cut,
+                                const std::optional<std::pair<double, double>>& window) {
   constexpr std::size_t kMostBuckets = 1U << 16;
   store::PlotRequest request;
   request.cells = std::move(cells);
@@ -190,15 +191,17 @@ store::PlotRequest plot_request(std::vector<std::int64_t> cells, const std::stri
   request.metrics = std::move(metrics);
   request.most_buckets = std::clamp<std::size_t>(most_buckets, 1, kMostBuckets);
   request.cut_between_cells = cut;
+  if (window) request.window = {window->first, window->second};
   return request;
 }
 
 template <typename Recorded>
 bind::Plot plot_of(Recorded& recorded, std::vector<std::int64_t> cells, const std::string& level,
                    std::vector<std::string> metrics, std::size_t most_buckets,
-                   std::optional<bool> cut) {
+                   std::optional<bool> cut,
+                   const std::optional<std::pair<double, double>>& window) {
   const store::PlotRequest request =
-      plot_request(std::move(cells), level, std::move(metrics), most_buckets, cut);
+      plot_request(std::move(cells), level, std::move(metrics), most_buckets, cut, window);
   const nb::gil_scoped_release released;
   return recorded.plot(request);
 }
@@ -342,7 +345,7 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
       .def("history", &bind::Session::history, Released())
       .def("plot", &plot_of<bind::Session>, "cells"_a = nb::make_tuple(), nb::kw_only(),
            "level"_a = "process", "metrics"_a = nb::make_tuple(), "most_buckets"_a = 600,
-           "cut"_a = nb::none())
+           "cut"_a = nb::none(), "window"_a = nb::none())
       .def("cells", &bind::Session::cells, Released())
       .def(
           "code",
@@ -410,7 +413,7 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
       .def("history", &bind::Report::history, Released())
       .def("plot", &plot_of<const bind::Report>, "cells"_a = nb::make_tuple(), nb::kw_only(),
            "level"_a = "process", "metrics"_a = nb::make_tuple(), "most_buckets"_a = 600,
-           "cut"_a = nb::none())
+           "cut"_a = nb::none(), "window"_a = nb::none())
       .def("cells", &bind::Report::cells, Released())
       .def("table", &table_of_report, "indices"_a, "level"_a = "process")
       .def("totals", &bind::Report::totals, Released())

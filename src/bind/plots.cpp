@@ -9,6 +9,7 @@ namespace bind {
 Plot plot_of(const store::Recording& recording, const std::vector<store::Cell>& cells,
              const std::vector<std::string>& sources, const store::PlotRequest& request) {
   const store::PlotData data = store::plot_data(recording, cells, sources, request);
+  if (request.window) return {{}, {}, view::plot_json(data)};
   return {view::plot_text(data), view::plot_svg(data), view::plot_json(data)};
 }
 

@@ -12,7 +12,8 @@ struct Plot {
   std::string text, svg, json;
 };
 
-// `cells` and `sources` as store::plot_data takes them. Throws std::invalid_argument as it does.
+// Of a window there are only the data. `cells` and `sources` as store::plot_data takes them. Throws
+// std::invalid_argument as it does.
 Plot plot_of(const store::Recording& recording, const std::vector<store::Cell>& cells,
              const std::vector<std::string>& sources, const store::PlotRequest& request);
 

@@ -80,8 +80,8 @@ PlotCell cell_of(const Chosen& chosen, const Clock& clock) {
 
 std::vector<PlotGap> gaps_of(const Recording& recording, const PlotTime& time, const Clock& clock) {
   std::vector<PlotGap> gaps;
-  const std::int64_t begin_ns = time.edges_ns.front();
-  const std::int64_t end_ns = time.edges_ns.back();
+  const std::int64_t begin_ns = time.shown_edges_ns().front();
+  const std::int64_t end_ns = time.shown_edges_ns().back();
   for (const record::Gap& gap : recording.gaps()) {
     if (gap.begin_ns >= end_ns || gap.end_ns <= begin_ns) continue;
     std::string reason(record::gap_reason_text(gap.reason));
@@ -122,6 +122,7 @@ void choose_metrics(PlotData& data, const PlotRequest& request, const Reasons& r
     if (std::ranges::find(known, id) == known.end()) {
       throw std::invalid_argument("there is no metric '" + id + "'");
     }
+    if (data.metric(id) == nullptr && request.window) continue;
     if (data.metric(id) == nullptr) {
       const std::string_view family = std::string_view(id).substr(0, id.find('_'));
       const auto why = reasons.recorded(data.level, family == "network" ? "net" : family);
@@ -156,24 +157,23 @@ PlotData plot_data(const Recording& recording, const std::vector<Cell>& cells,
   spans.reserve(chosen.size());
   for (const Chosen& one : chosen) spans.push_back(one.span);
   const PlotTime time =
-      plot_time(recording, spans, request.most_buckets, request.cut_between_cells);
+      plot_time(recording, spans, request.most_buckets, request.cut_between_cells, request.window);
   data.cut = time.cut;
   if (!time.edges_ns.empty()) {
-    const std::int64_t begin_ns = time.edges_ns.front();
-    const std::int64_t end_ns = time.edges_ns.back();
-    const Clock clock(begin_ns);
-    data.begin_wall_s = static_cast<double>(recording.wall_ns(begin_ns)) / kNsPerSecond;
-    for (const std::int64_t edge_ns : time.edges_ns) data.edges_s.push_back(clock.seconds(edge_ns));
+    const Clock clock(time.begin_ns);
+    data.begin_wall_s = static_cast<double>(recording.wall_ns(time.begin_ns)) / kNsPerSecond;
+    for (const std::int64_t edge_ns : time.shown_edges_ns()) {
+      data.edges_s.push_back(clock.seconds(edge_ns));
+    }
     for (const Chosen& one : chosen) data.cells.push_back(cell_of(one, clock));
     data.gaps = gaps_of(recording, time, clock);
     PlotPlan plan = plot_plan(recording);
     fill_plot(recording, time, plan);
     data.metrics = std::move(plan.metrics);
-    add_plot_lines(recording, end_ns, data.metrics);
+    add_plot_lines(recording, time.end_ns, data.metrics);
   }
   choose_level(data, request);
-  const std::int64_t last_ns = time.edges_ns.empty() ? 0 : time.edges_ns.back();
-  choose_metrics(data, request, Reasons(recording, 0, last_ns));
+  choose_metrics(data, request, Reasons(recording, 0, time.end_ns));
   return data;
 }
 

@@ -16,6 +16,12 @@ namespace store {
 
 inline constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
 
+// A part of a plot's time, in seconds since its begin.
+struct PlotWindow {
+  double begin_s = 0;
+  double end_s = 0;
+};
+
 struct PlotRequest {
   std::vector<std::int64_t> cells;   // history indices, in any order; empty: all
   std::string level = "process";     // the one first shown
@@ -23,6 +29,9 @@ struct PlotRequest {
   std::size_t most_buckets = 600;
   // Whether the time between cells is left out; nullopt: when it is longer than the cells.
   std::optional<bool> cut_between_cells = std::nullopt;
+  // The buckets all lie in here: a nearer look at a plot of the same cells, with its begin, its
+  // cells and its lines. A metric that has no value in here is left out.
+  std::optional<PlotWindow> window = std::nullopt;
 };
 
 // One curve. Each list has a value for each bucket, kNotKnown where nothing is known. `mean` is
@@ -87,8 +96,10 @@ struct PlotData {
 //
 // Rates follow the summary's rule (RateIntervals) and begin anew at the edges of cells, which are
 // edges of buckets too: the highest `max` within a cell is the maximum of its summary. (Where
-// there are so many cells that several share a bucket, it is the highest of these.) Throws
-// std::invalid_argument for a metric or a level that isn't there, with those that are.
+// there are so many cells that several share a bucket, it is the highest of these.) In a window
+// they are the same rates, of the same samples, in narrower buckets; for this the rows of a cell
+// are read from its begin on. Throws std::invalid_argument for a metric or a level that isn't
+// there, with those that are, and for a window without any of the plot's time.
 PlotData plot_data(const Recording& recording, const std::vector<Cell>& cells,
                    const std::vector<std::string>& sources, const PlotRequest& request);
 

@@ -47,8 +47,9 @@ class Filler {
   // The buckets are so long that a value a second tells what a core did.
   static bool is_coarse(const PlotTime& time) {
     constexpr std::int64_t kCoarseNs = 2'000'000'000;
-    const auto buckets = static_cast<std::int64_t>(time.edges_ns.size() - 1);
-    return (time.edges_ns.back() - time.edges_ns.front()) / buckets >= kCoarseNs;
+    const auto edges_ns = time.shown_edges_ns();
+    const auto buckets = static_cast<std::int64_t>(edges_ns.size() - 1);
+    return (edges_ns.back() - edges_ns.front()) / buckets >= kCoarseNs;
   }
 
   void add(const std::shared_ptr<const record::Schema>& schema, const record::Rows& rows,
@@ -193,6 +194,20 @@ bool is_known(const PlotTrack& track) {
   return std::ranges::any_of(track.mean, [](double value) { return !std::isnan(value); });
 }
 
+// Leaves out the buckets beside the window, and what only they needed.
+void strip(const PlotTime& time, PlotTrack& track) {
+  for (std::vector<double>* values : {&track.min, &track.max, &track.mean}) {
+    if (values->empty()) continue;
+    values->resize(values->size() - time.hidden_behind);
+    values->erase(values->begin(),
+                  values->begin() + static_cast<std::ptrdiff_t>(time.hidden_before));
+  }
+  const auto same = [](double one, double other) { return one == other || std::isnan(one); };
+  if (!std::ranges::equal(track.min, track.max, same)) return;
+  track.min.clear();
+  track.max.clear();
+}
+
 }  // namespace
 
 void fill_plot(const Recording& recording, const PlotTime& time, PlotPlan& plan) {
@@ -218,8 +233,12 @@ void fill_plot(const Recording& recording, const PlotTime& time, PlotPlan& plan)
       });
   filler.finish();
   for (PlotMetric& metric : plan.metrics) {
-    for (PlotPanel& panel : metric.panels)
+    for (PlotPanel& panel : metric.panels) {
+      if (time.hidden_before + time.hidden_behind > 0) {
+        for (PlotTrack& track : panel.tracks) strip(time, track);
+      }
       std::erase_if(panel.tracks, [](const PlotTrack& track) { return !is_known(track); });
+    }
     std::erase_if(metric.panels, [](const PlotPanel& panel) { return panel.tracks.empty(); });
   }
   std::erase_if(plan.metrics, [](const PlotMetric& metric) { return metric.panels.empty(); });

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <stdexcept>
 
@@ -275,6 +276,141 @@ TEST(PlotData, HasTheCoresByTheirRealNumbers) {
   EXPECT_NEAR(cores->panel("node")->tracks[0].mean[5], 50, 1e-6);
   EXPECT_NEAR(cores->panel("node")->tracks[1].mean[5], 100, 1e-6);
   EXPECT_NEAR(cores->panel("node")->tracks[2].mean[5], 0, 1e-6);
+}
+
+double highest(const PlotTrack& track, std::size_t first, std::size_t last) {
+  double highest = kNotKnown;
+  for (std::size_t i = first; i < last; ++i) {
+    highest = std::fmax(highest, track.max.empty() ? track.mean[i] : track.max[i]);
+  }
+  return highest;
+}
+
+// Of every curve of the buckets from `first` to before `last`.
+void expect_same_peaks(const PlotData& whole, std::size_t first, std::size_t last,
+                       const PlotData& part, bool exactly) {
+  EXPECT_NEAR(part.edges_s.front(), whole.edges_s[first], 1e-6);
+  EXPECT_NEAR(part.edges_s.back(), whole.edges_s[last], 1e-6);
+  EXPECT_GE(part.edges_s.size(), last - first + 1);
+  for (const PlotMetric& metric : whole.metrics) {
+    for (const PlotPanel& panel : metric.panels) {
+      for (const PlotTrack& one : panel.tracks) {
+        double of_part = kNotKnown;
+        const PlotMetric* found = part.metric(metric.id);
+        const PlotPanel* same = found == nullptr ? nullptr : found->panel(panel.level);
+        if (same != nullptr) {
+          const auto other = std::ranges::find(same->tracks, one.name, &PlotTrack::name);
+          if (other != same->tracks.end()) of_part = highest(*other, 0, part.edges_s.size() - 1);
+        }
+        const double of_whole = highest(one, first, last);
+        if (std::isnan(of_whole) || !exactly) {
+          EXPECT_FALSE(of_part < of_whole) << metric.id << ' ' << panel.level;
+        } else {
+          EXPECT_EQ(of_part, of_whole) << metric.id << ' ' << panel.level;
+        }
+      }
+    }
+  }
+}
+
+TEST(PlotWindow, HasThePeaksOfTheWhole) {
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    std::mt19937_64 chance(seed);
+    Recorder recorder;
+    fill(recorder, chance, 6);
+    const Recording recording = recorder.open();
+    for (const std::int64_t cell : {0, 1, 2, 3, 4, 5, 6}) {
+      PlotRequest request;
+      if (cell > 0) request.cells = {cell};
+      request.cut_between_cells = seed % 2 == 0;
+      request.most_buckets = 60;
+      const PlotData whole = plot(recording, request);
+      request.most_buckets = 600;
+      const std::size_t buckets = whole.edges_s.size() - 1;
+      for (int i = 0; i < 6; ++i) {
+        const std::size_t first = chance() % buckets;
+        const std::size_t last = first + 1 + chance() % (buckets - first);
+        request.window = {whole.edges_s[first], whole.edges_s[last]};
+        SCOPED_TRACE(testing::Message() << seed << ' ' << cell << ' ' << first << ' ' << last);
+        // Of all cells the window also knows the short times between them.
+        expect_same_peaks(whole, first, last, plot(recording, request), cell > 0);
+      }
+    }
+  }
+}
+
+TEST(PlotWindow, NearEnoughHasEachSample) {
+  Recorder recorder;
+  constexpr std::int64_t kRows = 10'000;
+  std::int64_t cpu_ns = 0;
+  for (std::int64_t i = 0; i <= kRows; ++i) {
+    if (i > 0) cpu_ns += (i % 7) * 10 * kMs;  // of the 100 ms before
+    recorder.row(kStart + i * 100 * kMs,
+                 {{"process.cpu_time_ns", cpu_ns}, {"process.memory_bytes", i * kMiB}});
+  }
+  add_cell(recorder, 1, kStart, kStart + kRows / 10 * kSecond);
+  PlotRequest request;
+  request.window = {500.05, 510.05};
+  const PlotData data = plot(recorder.open(), request);
+  const PlotTrack& memory = track(data, "memory", "process");
+  const PlotTrack& cpu = track(data, "cpu", "process");
+  ASSERT_THAT(memory.mean, SizeIs(101));
+  EXPECT_THAT(memory.max, IsEmpty());
+  EXPECT_THAT(cpu.max, IsEmpty());
+  for (std::size_t i = 0; i < 101; ++i) {
+    const auto row = static_cast<std::int64_t>(5000 + i);
+    EXPECT_EQ(memory.mean[i], static_cast<double>(row * kMiB)) << i;
+    EXPECT_NEAR(cpu.mean[i], static_cast<double>((row + 1) % 7) * 10 / 2, 1e-9) << i;
+    EXPECT_NEAR(data.edges_s[i], i == 0 ? 500.05 : static_cast<double>(row) / 10, 1e-9);
+  }
+}
+
+TEST(PlotWindow, KeepsBeginCellsAndLines) {
+  Recorder recorder;
+  for (std::int64_t i = 0; i <= 700; ++i) recorder.row(kStart + i * 100 * kMs);
+  recorder.add(gap(kStart + 2 * kSecond, kStart + 3 * kSecond));
+  add_cell(recorder, 1, kStart, kStart + 5 * kSecond);
+  add_cell(recorder, 2, kStart + 60 * kSecond, kStart + 65 * kSecond);
+  const Recording recording = recorder.open();
+  const PlotData whole = plot(recording);
+  PlotRequest request;
+  request.window = {61, 62.5};
+  const PlotData data = plot(recording, request);
+  EXPECT_EQ(data.begin_wall_s, whole.begin_wall_s);
+  EXPECT_THAT(data.cells, SizeIs(2));
+  EXPECT_EQ(data.cells[1].begin_s, 60);
+  EXPECT_EQ(data.edges_s.front(), 61);
+  EXPECT_EQ(data.edges_s.back(), 62.5);
+  EXPECT_THAT(data.gaps, IsEmpty());
+  EXPECT_EQ(data.cut, whole.cut);
+  EXPECT_EQ(data.metric("memory")->panel("process")->lines.size(),
+            whole.metric("memory")->panel("process")->lines.size());
+  request.window = {-1e300, 1e300};  // more than all
+  EXPECT_EQ(plot(recording, request).edges_s, whole.edges_s);
+  request.window = {2.2, 2.8};
+  ASSERT_THAT(plot(recording, request).gaps, SizeIs(1));
+  EXPECT_EQ(plot(recording, request).gaps[0].begin_s, 2.2);
+}
+
+TEST(PlotWindow, WithoutAnyTimeIsRefused) {
+  Recorder recorder;
+  for (std::int64_t i = 0; i <= 20; ++i) recorder.row(kStart + i * 100 * kMs);
+  add_cell(recorder, 1, kStart, kStart + 2 * kSecond);
+  const Recording recording = recorder.open();
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  for (const PlotWindow& window : std::initializer_list<PlotWindow>{{5, 6},
+                                                                    {-2, -1},
+                                                                    {1, 1},
+                                                                    {1.5, 1},
+                                                                    {kNotKnown, 1},
+                                                                    {0, kNotKnown},
+                                                                    {kInfinite, kInfinite}}) {
+    PlotRequest request;
+    request.window = window;
+    EXPECT_THAT([&] { plot(recording, request); },
+                ThrowsMessage<std::invalid_argument>(HasSubstr("nothing of the plot's time")))
+        << window.begin_s << ' ' << window.end_s;
+  }
 }
 
 }  // namespace
