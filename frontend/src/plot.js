@@ -4,6 +4,7 @@ import { AXIS_WIDTH, RIGHT_PAD, makeChart } from "./chart.js";
 import { makeHelp, makePanelHead, makeToolbar } from "./controls.js";
 import { element } from "./dom.js";
 import { download } from "./exports.js";
+import { Finer } from "./finer.js";
 import { bindKeys, bindWheel, startPan } from "./moves.js";
 import { PALETTE, cellAt, figures, isBad, isHeat, panelOf } from "./model.js";
 import { followTheme } from "./theme.js";
@@ -11,6 +12,8 @@ import { TimeMap } from "./timemap.js";
 import { duration, elapsed, quantity } from "./units.js";
 
 const LEAST_PANEL_HEIGHT = 80;
+const LEAST_VIEW = 1 / 5000; // of the time: about a tenth of a bucket
+const LEAST_FINE_VIEW = LEAST_VIEW / 100; // where finer data are to be had
 const SAY_AFTER_MS = 400; // a reader isn't told each step of a drag
 
 /** @typedef {import("./model.js").PlotData} PlotData */
@@ -33,16 +36,18 @@ export class Plot {
     this.lane = element("div", { class: "lane", "aria-hidden": "true" });
     this.charts = element("div", { class: "charts", tabindex: 0, role: "group", "aria-describedby": "said" });
     this.time = element("div", { class: "time" });
+    this.note = element("div", { class: "notice", role: "status" });
     this.said = element("p", { id: "said", class: "unseen", "aria-live": "polite" });
     this.help = makeHelp();
     host.classList.add("plot");
-    host.append(this.bar, this.lane, this.charts, this.time, this.said, this.help);
+    host.append(this.bar, this.lane, this.charts, this.time, this.note, this.said, this.help);
 
     bindKeys(this);
     bindWheel(this);
     new ResizeObserver(() => this.resize()).observe(host);
     followTheme(() => this.draw());
     this.draw();
+    this.finer = new Finer(this);
   }
 
   /** @param {string} id */
@@ -52,9 +57,13 @@ export class Plot {
 
   /** Everything anew: after another level, metric, theme or way to show time. */
   draw() {
+    makeToolbar(this);
+    this.drawPanels();
+  }
+
+  drawPanels() {
     for (const { u } of this.panels) u.destroy();
     this.charts.replaceChildren();
-    makeToolbar(this);
     this.panels = this.metrics.map((id, i) => {
       const metric = /** @type {any} */ (this.metric(id));
       const { level, panel } = panelOf(this.data, metric, this.level);
@@ -88,13 +97,29 @@ export class Plot {
     this.refresh();
   }
 
+  /** Other buckets of the same time. @param {PlotData} data */
+  use(data) {
+    const controls = () => [...this.charts.querySelectorAll("select, button")];
+    const focused = controls().findIndex((one) => one === document.activeElement);
+    this.data = data;
+    this.map = new TimeMap(data.edges_s, data.cells, this.isCut);
+    this.drawPanels();
+    controls()[focused]?.focus();
+  }
+
+  /** What the user must know of the plot itself; "": nothing. @param {string} text */
+  notice(text) {
+    this.note.textContent = text;
+    this.resize();
+  }
+
   width() {
     return Math.max(this.charts.clientWidth, 200);
   }
 
   panelHeight() {
     const heads = this.panels.reduce((sum, one) => sum + one.head.node.offsetHeight, 0);
-    const others = this.bar.offsetHeight + this.lane.offsetHeight + this.time.offsetHeight + heads + 22 + 14;
+    const others = this.bar.offsetHeight + this.lane.offsetHeight + this.time.offsetHeight + this.note.offsetHeight + heads + 22 + 14;
     return Math.max(LEAST_PANEL_HEIGHT, Math.floor((innerHeight - others) / Math.max(1, this.panels.length)));
   }
 
@@ -107,10 +132,10 @@ export class Plot {
     this.placeCells();
   }
 
-  /** Shows a part of the axis; never less than a thousandth of a bucket, never beyond the ends. */
+  /** Shows a part of the axis; never less than there is data for, never beyond the ends. */
   show(/** @type {number} */ from, /** @type {number} */ to) {
     const { begin, end } = this.map;
-    const least = (end - begin) / 5000;
+    const least = (end - begin) * (this.finer?.isHeard ? LEAST_FINE_VIEW : LEAST_VIEW);
     const length = Math.min(Math.max(to - from, least), end - begin);
     const first = Math.min(Math.max(from, begin), end - length);
     this.view = [first, first + length];
@@ -175,6 +200,7 @@ export class Plot {
     for (const { u } of this.panels) u.setScale("x", { min: this.view[0], max: this.view[1] });
     this.placeCells();
     this.showCursor(null);
+    this.finer?.follow();
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.say(), SAY_AFTER_MS);
   }

@@ -130,6 +130,7 @@ class Extension:
         cell = getattr(self._here, "cell", None)
         if cell is not None:  # the one that unloads us
             self._finish(cell, "ok", None)
+        self.magics.close_widget()
         self.session.close("the extension was unloaded")
         atexit.unregister(self.close)
 

@@ -21,7 +21,7 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_magic, magics_class
 
-from . import comparing, earlier, exporting, guard, plotting, totals, views
+from . import comparing, earlier, exporting, finer, guard, plotting, totals, views
 from ._native import Error, Report, Session, Status
 from .live import Live
 from .session import find, find_all, program
@@ -33,7 +33,7 @@ VERBS: Final = {
     "set": ("NAME=VALUE …", "changes settings until the kernel ends"),
     "summary": ("[CELL] [--level L]", "what a cell used; without CELL the last one"),
     "plot": (
-        "[CELLS|--live] [--metrics M,…] [--level L] [--between cut|show] [-o FILE]",
+        "[CELLS|--live] [--metrics M,…] [--level L] [--between cut|show] [--widget|-o FILE]",
         "curves of cells: 3-5, #2-#4 or all of them; without CELLS the last one",
     ),
     "history": ("", "all cells that were measured"),
@@ -68,6 +68,7 @@ class JumperMagics(Magics):
         self._session = session
         self._settings = settings
         self.live: Live | None = None  # of the cell that runs
+        self._relay: finer.Relay | None = None
 
     @line_magic
     def jumper(self, line: str) -> None:
@@ -165,6 +166,9 @@ class JumperMagics(Magics):
             return
         of = of or self._session
         draw = partial(plotting.draw, of, plotting.chosen(of, wanted), wanted, level)
+        if wanted.widget:
+            self._plot_widget(draw, wanted)
+            return
         if wanted.file is None:
             self._publish(plotting.bundle(draw))
         else:
@@ -172,8 +176,10 @@ class JumperMagics(Magics):
             self._publish(views.table([("plot", said)]))
 
     def _plot_live(self, wanted: plotting.Wanted, level: str, of: Session | Report | None) -> None:
-        if of is not None or wanted.cells or wanted.file:
-            raise ValueError("--live draws the cell that it stands in: no CELLS, no -o")
+        if of is not None or wanted.cells or wanted.file or wanted.widget:
+            raise ValueError(
+                "--live draws the cell that it stands in: no CELLS, no --widget, no -o"
+            )
         if self.shell is None:
             return
         draw = partial(
@@ -182,6 +188,19 @@ class JumperMagics(Magics):
         can_update = hasattr(self.shell, "kernel")
         self.live = self.live or Live(self.shell.display_pub.publish, can_update=can_update)
         self.live.show(lambda: plotting.image(draw()), lambda: plotting.bundle(draw))
+
+    def _plot_widget(self, draw: finer.Draw, wanted: plotting.Wanted) -> None:
+        if wanted.file:
+            raise ValueError("--widget asks the kernel for finer data, a file has none: no -o")
+        self._relay = self._relay or finer.Relay()
+        channel, asked = self._relay.questions.add(draw)
+        self._publish(plotting.bundle(asked.whole, channel))
+
+    def close_widget(self) -> None:
+        """The plots that were shown stay, without finer data."""
+        relay, self._relay = self._relay, None
+        if relay is not None:
+            relay.close()
 
     def finish_live(self) -> Exception | None:
         """The cell has ended; what drawing its live plots has failed with, if anything."""

@@ -12,7 +12,7 @@ from . import _native, exporting, page, views
 from .session import find_all
 
 LEVELS: Final = ("process", "user", "job", "node")
-OPTIONS: Final = ("--metrics", "--level", "--between", "--live", "-o", "--force")
+OPTIONS: Final = ("--metrics", "--level", "--between", "--live", "--widget", "-o", "--force")
 BETWEEN: Final = {"show": False, "cut": True}
 KINDS: Final = (".svg", ".html", ".json")
 PANEL_PX: Final = 165  # of the page
@@ -32,6 +32,7 @@ class Wanted:
     cut: bool | None = None
     file: Path | None = None
     live: bool = False
+    widget: bool = False
     force: bool = False
 
 
@@ -44,7 +45,7 @@ def parse(arguments: Sequence[str]) -> Wanted:
             wanted.cells.append(word)
             continue
         option, equals, value = word.partition("=")
-        if word in ("--live", "--force"):
+        if word in ("--live", "--widget", "--force"):
             setattr(wanted, word[2:], True)
             continue
         if option not in (*OPTIONS, "--output"):
@@ -96,12 +97,22 @@ def chosen(of: Recorded, wanted: Wanted) -> list[int]:
 
 
 def draw(
-    of: Recorded, indices: Sequence[int], wanted: Wanted, level: str, most_buckets: int = BUCKETS[0]
+    of: Recorded,
+    indices: Sequence[int],
+    wanted: Wanted,
+    level: str,
+    most_buckets: int = BUCKETS[0],
+    window: tuple[float, float] | None = None,
 ) -> _native.Plot:
-    """`level`: of the settings, where none was asked for."""
+    """`level`: of the settings, where none was asked for. `window`: the data of that alone."""
     shown = wanted.level or (level if level in LEVELS else LEVELS[0])
     return of.plot(
-        indices, level=shown, metrics=wanted.metrics, most_buckets=most_buckets, cut=wanted.cut
+        indices,
+        level=shown,
+        metrics=wanted.metrics,
+        most_buckets=most_buckets,
+        cut=wanted.cut,
+        window=window,
     )
 
 
@@ -113,15 +124,16 @@ def running(session: _native.Session) -> int:
     return cells[-1]
 
 
-def bundle(draw: Callable[[int], _native.Plot]) -> views.Bundle:
-    """The image, and the interactive page over it.
+def bundle(draw: Callable[[int], _native.Plot], channel: str = "") -> views.Bundle:
+    """The image, and the interactive page over it, which asks for finer data over `channel`.
 
     `draw` is given the number of slices of time: fewer where the notebook would grow too much.
     """
     for most_buckets in BUCKETS:
         plot = draw(most_buckets)
         title = plot.text.splitlines()[0]
-        shown = page.bundle_html(plot.svg, title, page.page(plot.json), _height_px(plot.json))
+        data = f'{{"channel":{json.dumps(channel)},{plot.json[1:]}' if channel else plot.json
+        shown = page.bundle_html(plot.svg, title, page.page(data), _height_px(plot.json))
         if len(shown) <= MOST_BYTES:
             break
     return {
