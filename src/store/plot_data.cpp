@@ -162,6 +162,7 @@ PlotData plot_data(const Recording& recording, const std::vector<Cell>& cells,
   if (!time.edges_ns.empty()) {
     const Clock clock(time.begin_ns);
     data.begin_wall_s = static_cast<double>(recording.wall_ns(time.begin_ns)) / kNsPerSecond;
+    data.edges_s.reserve(time.edges_ns.size());
     for (const std::int64_t edge_ns : time.shown_edges_ns()) {
       data.edges_s.push_back(clock.seconds(edge_ns));
     }

@@ -50,11 +50,12 @@ def rows(page, box, tmp_path):
     return [(float(one[0]), float(one[1]), float(one[column])) for one in cells]
 
 
+@pytest.mark.parametrize("app", ["lab", "notebook"])
 def test_nearer_there_are_finer_data(
-    lab, new_page, open_notebook, write_notebook, picture, count_pixels, tmp_path
+    app, lab, new_page, open_notebook, write_notebook, picture, count_pixels, tmp_path
 ):
     write_notebook("widget.ipynb", [*SOURCES, FORGET])
-    server = lab()
+    server = lab(app=app)
     page = new_page(viewport={"width": 1100, "height": 900})
     notebook = open_notebook(page, server, "widget.ipynb")
     box = open_plot(notebook)
@@ -79,7 +80,7 @@ def test_nearer_there_are_finer_data(
     assert max(highs) <= max(high for _, _, high in coarse)
     assert max(highs) - min(highs) > 50 * 2**20
     assert count_pixels(box.iframe.screenshot(), BLUE)[0] > 500
-    picture(page, "widget-zoomed")
+    picture(page, f"widget-{app}-zoomed")
     box.frame.get_by_label("Show all of the time (double click, 0)").click()
     assert rows(page, box, tmp_path) == before
 
@@ -87,7 +88,7 @@ def test_nearer_there_are_finer_data(
     box.iframe.scroll_into_view_if_needed()
     box.drag(page, 0.7, 0.8)
     box.frame.get_by_text("No finer data: the kernel doesn't know this plot").wait_for()
-    picture(page, "widget-refused")
+    picture(page, f"widget-{app}-refused")
 
 
 def test_a_notebook_without_its_kernel_shows_the_plot(

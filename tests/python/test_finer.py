@@ -214,6 +214,8 @@ def test_a_notebook_gets_the_same_plot_and_finer_data(notebook):
     assert [one["outcome"] for one in notebook.history()].count("error") == 0
     refused = notebook.run("%jumper plot 2 --widget -o plot.svg")
     assert "no -o" in refused.stderr
+    (closed,) = notebook.run("%unload_ext jumper").contents("comm_close")
+    assert closed["comm_id"] == ours["comm_id"]
 
 
 def ask(notebook, comm, content):

@@ -365,6 +365,26 @@ TEST(PlotWindow, NearEnoughHasEachSample) {
   }
 }
 
+TEST(PlotWindow, HasEachSampleOfACoreFarFromTheCellsBegin) {
+  std::vector<std::string> columns = both_levels();
+  columns.emplace_back("node.core0.cpu_time_ns");
+  Recorder recorder(columns);
+  std::int64_t core_ns = 0;
+  for (std::int64_t i = 0; i <= 10'000; ++i) {
+    if (i > 0) core_ns += (i % 7) * 10 * kMs;
+    recorder.row(kStart + i * 100 * kMs, {{"node.core0.cpu_time_ns", core_ns}});
+  }
+  add_cell(recorder, 1, kStart, kStart + 1000 * kSecond);
+  PlotRequest request;
+  request.window = {900, 910};
+  const PlotData data = plot(recorder.open(), request);
+  const PlotTrack& core = track(data, "cpu_cores", "node");
+  ASSERT_THAT(core.mean, SizeIs(100));
+  for (std::size_t i = 0; i < 100; ++i) {
+    EXPECT_NEAR(core.mean[i], static_cast<double>((9001 + i) % 7) * 10, 1e-9) << i;
+  }
+}
+
 TEST(PlotWindow, KeepsBeginCellsAndLines) {
   Recorder recorder;
   for (std::int64_t i = 0; i <= 700; ++i) recorder.row(kStart + i * 100 * kMs);
