@@ -182,12 +182,12 @@ class JumperMagics(Magics):
             )
         if self.shell is None:
             return
-        draw = partial(
-            plotting.draw, self._session, [plotting.running(self._session)], wanted, level
-        )
+        session, index = self._session, plotting.running(self._session)
+        draw = partial(plotting.draw_running, session, index, wanted, level)
+        last = partial(plotting.draw, session, [index], wanted, level)
         can_update = hasattr(self.shell, "kernel")
         self.live = self.live or Live(self.shell.display_pub.publish, can_update=can_update)
-        self.live.show(lambda: plotting.image(draw()), lambda: plotting.bundle(draw))
+        self.live.show(lambda: plotting.image(draw()), lambda: plotting.bundle(last))
 
     def _plot_widget(self, draw: finer.Draw, wanted: plotting.Wanted) -> None:
         if wanted.file:

@@ -3,7 +3,7 @@
 import itertools
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
@@ -122,6 +122,14 @@ def running(session: _native.Session) -> int:
     if not cells:
         raise ValueError("--live draws the cell that runs, and none does")
     return cells[-1]
+
+
+def draw_running(session: _native.Session, index: int, wanted: Wanted, level: str) -> _native.Plot:
+    """Of a cell that runs: what is asked for may have no value yet."""
+    try:
+        return draw(session, [index], wanted, level)
+    except ValueError:
+        return draw(session, [index], replace(wanted, metrics=[]), level)
 
 
 def bundle(draw: Callable[[int], _native.Plot], channel: str = "") -> views.Bundle:

@@ -52,6 +52,7 @@ CellInfo info_of(const store::Recording& recording, const store::Cell& cell) {
 History history_of(const store::Recording& recording, const std::vector<store::Cell>& cells,
                    const std::vector<std::string>& sources) {
   std::vector<view::HistoryRow> rows;
+  rows.reserve(cells.size());
   for (std::size_t i = 0; i < cells.size(); ++i) {
     rows.push_back({store::summarize(recording, cells[i]), sources[i]});
   }

@@ -49,9 +49,9 @@ def test_images_come_first_and_the_page_last(shared_notebook):
     shown = [*run.displays[:1], *(one["content"]["data"] for one in updates(run))]
     assert all("<img" in one["text/html"] for one in shown)
     assert ["<iframe" in one["text/html"] for one in shown] == [False] * (len(shown) - 1) + [True]
-    seconds = [one[JSON_TYPE]["plot"]["cells"][0]["end_s"] for one in shown]
-    assert seconds[:-1] == [None] * (len(shown) - 1)
-    assert 2.2 < seconds[-1] < 20
+    cells = [one[JSON_TYPE]["plot"]["cells"] for one in shown]  # none before the first sample
+    assert all(cell["end_s"] is None for drawn in cells[:-1] for cell in drawn)
+    assert 2.2 < cells[-1][0]["end_s"] < 20
 
 
 def test_nothing_is_sent_between_cells(shared_notebook):
@@ -120,4 +120,4 @@ answer = run("%jumper plot --live\\nprint('here')\\nimport time; time.sleep(1.2)
 """
     )
     assert answer.index("here") < answer.index("CPU")
-    assert answer.count("\nCPU") == 1
+    assert answer.count("\ncore 0") == 1

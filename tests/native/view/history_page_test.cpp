@@ -54,12 +54,11 @@ TEST(HistoryPage, HasCodeAsFarAsItIsCharacters) {
 
 TEST(HistoryPage, TheBusiestCardIsShownWhenTheTreesUseIsUnknown) {
   store::CellSummary summary = made_up::summary();
-  store::LevelSummary node;
-  node.name = "node";
+  store::LevelSummary& node = summary.levels.at(1);
+  ASSERT_EQ(node.name, "node");
   node.others["gpu0.utilization_percent"].values.mean = 12;
   node.others["gpu1.utilization_percent"].values.mean = 70;
   node.others["gpu1.memory_bytes"].values.mean = 99;
-  summary.levels.push_back(node);
   EXPECT_EQ(cells_of({{summary, ""}})[0]["gpu_percent"], 70);
 }
 
