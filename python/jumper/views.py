@@ -67,7 +67,7 @@ def history(shown: _native.History) -> Bundle:
     count = len(result[JSON_TYPE])
     if count == 0:
         return result
-    height = min(480, 108 + 30 * count)
+    height = max(204, min(480, 66 + 29 * count))  # of a head and of rows; the code of one has room
     table_html = f'<div style="max-height:{height}px;overflow:auto">{shown.html}</div>'
     result["text/html"] = page.laid_over(
         table_html, "The cells that were measured", _history_page(shown.page), height

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <string>
@@ -25,6 +26,7 @@ namespace {
 
 constexpr std::size_t kMostLabelBytes = 200;
 constexpr std::size_t kMostRemarks = 100;  // of one kind
+constexpr std::size_t kMostNamesBytes = 2000;
 constexpr double kSecondsPerHour = 3600;
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
@@ -106,8 +108,18 @@ std::vector<std::string> remarks_of(const store::Recording& recording) {
                        base::local_time(recording.wall_ns(gap.begin_ns)),
                        record::gap_reason_text(gap.reason), gap.text.empty() ? "" : ": ", gap.text);
   });
-  add(recording.missing(), [](const record::Missing& missing) {
-    return fmt::format("unknown: {} ({})", missing.name, missing_text(missing));
+  std::vector<std::pair<std::string, std::string>> reasons;  // why, and what that concerns
+  for (const record::Missing& missing : recording.missing()) {
+    const std::string why = missing_text(missing);
+    const auto known = std::ranges::find(reasons, why, &std::pair<std::string, std::string>::first);
+    if (known != reasons.end()) {
+      if (known->second.size() < kMostNamesBytes) known->second += ", " + missing.name;
+    } else if (reasons.size() <= kMostRemarks) {
+      reasons.emplace_back(why, missing.name);
+    }
+  }
+  add(reasons, [](const auto& reason) {
+    return fmt::format("unknown ({}): {}", reason.first, reason.second);
   });
   return remarks;
 }

@@ -50,9 +50,12 @@ std::string url_encoded(std::string_view text) {
   return encoded;
 }
 
-// `beneath` shows until the page over it has drawn, and where scripts don't run.
+// `beneath` shows until the page over it has drawn, and where scripts don't run. A height that is a
+// multiple of kThemeStep says that the page may follow the system's theme (frontend/src/theme.js).
 std::string laid_over(const std::string& beneath, std::string_view title, const std::string& page,
                       int height_px) {
+  constexpr int kThemeStep = 12;
+  height_px += (kThemeStep - height_px % kThemeStep) % kThemeStep;
   return fmt::format(
       "<div class=\"box\"><div>{}</div><iframe title=\"{}\" sandbox=\"allow-scripts "
       "allow-downloads\" style=\"height:{}px\" srcdoc=\"{}\"></iframe></div>\n",
@@ -71,9 +74,11 @@ std::string plot_section(const store::PlotData& plot) {
 
 std::string history_section(const std::vector<HistoryRow>& rows) {
   constexpr std::size_t kMostRowsShown = 16;
-  constexpr int kRowPx = 30;
+  constexpr int kHeadPx = 66;
+  constexpr int kRowPx = 29;
+  constexpr int kLeastPx = 204;  // the code of a row has room
   const auto shown = static_cast<int>(std::min(rows.size(), kMostRowsShown));
-  const int height_px = (shown + 3) * kRowPx;
+  const int height_px = std::max(kHeadPx + shown * kRowPx, kLeastPx);
   const std::string table = fmt::format("<div class=\"scroll\" style=\"max-height:{}px\">{}</div>",
                                         height_px, history_html(rows));
   return laid_over(table, "The history", page_html(history_page_json(rows)), height_px);
