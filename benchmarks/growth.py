@@ -1,4 +1,4 @@
-"""How many bytes a summary adds to a notebook."""
+"""How many bytes a summary and a plot add to a notebook."""
 
 import json
 from pathlib import Path
@@ -21,6 +21,16 @@ while time.monotonic() < end:
     pass
 for job in jobs:
     job.wait()
+"""
+# More samples than a plot has slices of time, and no two alike.
+UNSTEADY = """
+import random, tempfile, time
+end = time.monotonic() + 8
+with tempfile.TemporaryFile() as file:
+    while time.monotonic() < end:
+        kept = bytearray(random.randrange(1, 100_000_000))
+        file.write(kept[: random.randrange(1_000_000)])
+        time.sleep(random.random() / 50)
 """
 
 
@@ -47,6 +57,10 @@ def measure(folder: Path, say: Say) -> Figures:
         bundle = bundle_of(one.run(CELL)[1])
         one.run("%jumper set level=all")
         whole = bundle_of(one.run("%jumper summary #1")[1])
+        say("a plot of a cell with 800 samples")
+        one.run("%jumper set rate=100 summary=never")
+        one.run(UNSTEADY)
+        plot = bundle_of(one.run("%jumper plot")[1])
     sizes = {kind: len(bundle[kind].encode()) for kind in ("text/plain", "text/html")}
     compact = len(json.dumps(bundle[JSON_TYPE], separators=(",", ":")).encode())
     return {
@@ -58,4 +72,5 @@ def measure(folder: Path, say: Say) -> Figures:
             "by the notebook's writer)",
         ),
         "summary.all_levels_bytes": Figure(bytes_in_notebook(whole)),
+        "plot.bytes": Figure(bytes_in_notebook(plot) / 1000),
     }
