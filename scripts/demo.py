@@ -29,6 +29,7 @@ JSON_TYPE = "application/vnd.jumper+json"
 READ: Any = nbformat.read  # untyped
 WRITE: Any = nbformat.write
 EXPORTER: Any = HTMLExporter
+CDNS = ("jquery_url", "mathjax_url", "mermaid_js_url", "require_js_url")  # the page is offline
 CORES = len(os.sched_getaffinity(0))
 TOLERANCE_PERCENT = 10.0
 
@@ -169,7 +170,7 @@ def write_report() -> None:
 
 def save(notebook: Any) -> None:
     WRITE(notebook, OUTPUT / NOTEBOOK.name)
-    page, _ = EXPORTER().from_notebook_node(notebook)
+    page, _ = EXPORTER(**dict.fromkeys(CDNS, "")).from_notebook_node(notebook)
     (OUTPUT / NOTEBOOK.name).with_suffix(".html").write_text(page, encoding="utf-8")
 
 
