@@ -156,8 +156,6 @@ class Planner {
     column.how = described.how;
     column.scale = described.scale;
     column.rule = rate_rule(column.level, described.column);
-    const bool of_time = described.unit == "%" && described.id != "throttled";
-    if (of_time) column.most = 100;
     auto metric = std::ranges::find(plan_.metrics, described.id, &PlotMetric::id);
     if (metric == plan_.metrics.end()) {
       PlotMetric fresh;
@@ -167,6 +165,8 @@ class Planner {
       fresh.heat = described.how == How::kCore;
       metric = plan_.metrics.insert(metric, std::move(fresh));
     }
+    const bool of_time = metric->unit == "%" && described.id != "throttled";
+    if (of_time) column.most = 100;
     auto panel = std::ranges::find(metric->panels, level, &PlotPanel::level);
     if (panel == metric->panels.end()) {
       PlotPanel fresh;

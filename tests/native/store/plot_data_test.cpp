@@ -155,6 +155,21 @@ TEST(PlotData, OfRatesKeepsWhatWasGained) {
   EXPECT_NEAR(read.mean.back(), 10'000, 1e-6);
 }
 
+TEST(PlotData, OfSharesOfTimeIsNeverAboveAllOfIt) {
+  Recorder recorder;
+  for (std::int64_t i = 0; i <= 50; ++i) {
+    recorder.row(kStart + i * 100 * kMs, {{"node.pressure_cpu_some_ns", i * 200 * kMs},
+                                          {"node.pressure_io_some_ns", i * 150 * kMs}});
+  }
+  add_cell(recorder, 1, kStart, kStart + 5 * kSecond);
+  const PlotData data = plot(recorder.open());
+  const PlotPanel* panel = data.metric("pressure")->panel("node");
+  ASSERT_THAT(panel->tracks, SizeIs(2));
+  for (const PlotTrack& one : panel->tracks) {
+    for (const double mean : one.mean) EXPECT_FALSE(mean > 100) << one.name;
+  }
+}
+
 TEST(PlotData, OfAGapIsUnknownAndSaysWhy) {
   Recorder recorder;
   for (std::int64_t i = 0; i <= 40; ++i) {
