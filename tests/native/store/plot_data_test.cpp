@@ -156,7 +156,7 @@ TEST(PlotData, OfRatesKeepsWhatWasGained) {
 }
 
 TEST(PlotData, OfSharesOfTimeIsNeverAboveAllOfIt) {
-  Recorder recorder;
+  Recorder recorder({"node.pressure_cpu_some_ns", "node.pressure_io_some_ns"});
   for (std::int64_t i = 0; i <= 50; ++i) {
     recorder.row(kStart + i * 100 * kMs, {{"node.pressure_cpu_some_ns", i * 200 * kMs},
                                           {"node.pressure_io_some_ns", i * 150 * kMs}});
