@@ -22,6 +22,8 @@ ORDINARY = {  # what the summary has of every level
 HIGHLIGHTED_MOST = 100_000  # characters; pygments takes about a second for ten times as many
 HISTORY_BYTES = 110_000  # the page's; then it holds less of each cell's code
 HISTORY_CODE = (1000, 250, 60)  # characters a cell, the most that fits
+# A name is as wide as its longest word; a value may break anywhere.
+NAME_STYLE = "text-align:left;vertical-align:top;white-space:pre-wrap;overflow-wrap:break-word"
 CELL_STYLE = "text-align:left;vertical-align:top;white-space:pre-wrap;overflow-wrap:anywhere"
 
 
@@ -97,7 +99,7 @@ def table(rows: Iterable[tuple[str, str]]) -> Bundle:
     indent = "\n" + " " * (width + 2)
     text = "\n".join(f"{name:<{width}}  {value.replace(chr(10), indent)}" for name, value in rows)
     lines = "".join(
-        f'<tr><th style="{CELL_STYLE}">{html.escape(name)}</th>'
+        f'<tr><th style="{NAME_STYLE}">{html.escape(name)}</th>'
         f'<td style="{CELL_STYLE}">{html.escape(value)}</td></tr>'
         for name, value in rows
     )

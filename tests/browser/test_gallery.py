@@ -70,7 +70,10 @@ def test_the_questions_in_a_notebook(
     compared = notebook.output(4).first.inner_text()
     for word in ("duration", "CPU", "memory", "load(8)", "pool.map"):
         assert word in compared, compared
-    assert "core-hours" in notebook.output(5).first.inner_text()
+    total = notebook.output(5).first
+    assert "core-hours" in total.inner_text()
+    name = total.locator("th", has_text="memory").bounding_box()
+    assert name["height"] < 1.6 * total.locator("th", has_text="I/O").bounding_box()["height"]
     for name, number in (("history", 3), ("compare", 4), ("total", 5)):
         notebook.cell(number).scroll_into_view_if_needed()
         notebook.picture_cells(picture, f"gallery-{name}", number + 1, first=number)
