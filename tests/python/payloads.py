@@ -1,5 +1,8 @@
 """Texts that somebody hopes become markup, a script or a terminal's orders; and a strict reader."""
 
+import base64
+import re
+from html import unescape
 from html.parser import HTMLParser
 
 PAYLOADS = [
@@ -63,6 +66,33 @@ def check_page(page: str) -> Tags:
     assert tags.others == []
     check_text(page)
     return tags
+
+
+FRAME = re.compile(r'<iframe ([^<>]*?)srcdoc="([^"]*)"></iframe>')
+IMAGE = re.compile(r'<img alt="[^"<>]*" src="data:image/svg\+xml;base64,([^"]*)" style="[^"]*">')
+OF_FRAMES = {"html", "head", "meta", "title", "body", "main", "script"}
+
+
+def check_output(html: str, own_style: str = "") -> None:
+    """What a notebook is shown: a page of ours, and perhaps one in a sandbox laid over it."""
+    frames = FRAME.findall(html)
+    for packed in IMAGE.findall(html):
+        check_image(base64.b64decode(packed).decode())
+    check_page(IMAGE.sub("", FRAME.sub("", html)).replace(own_style, "", 1))
+    assert len(frames) == html.count("<iframe") <= 1
+    for attributes, document in frames:
+        assert 'sandbox="allow-scripts allow-downloads"' in attributes
+        tags = Tags(unescape(document))
+        assert tags.names == OF_FRAMES
+        assert not {name for name in tags.attributes if name.startswith("on")}
+        check_text(document)
+
+
+def check_image(svg: str) -> None:
+    tags = Tags(svg)
+    assert not tags.names & {"script", "foreignobject", "image", "use", "a", "iframe", "b", "img"}
+    assert not {name for name in tags.attributes if name.startswith("on") or "href" in name}
+    check_text(svg)
 
 
 def check_text(text: str) -> None:

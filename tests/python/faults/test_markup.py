@@ -4,7 +4,9 @@ import os
 
 import pytest
 from faults.harness import jumper
-from payloads import NAMES, PAYLOADS, check_page, check_text
+from payloads import NAMES, PAYLOADS, check_output, check_page, check_text
+
+from jumper.page import STYLE
 
 pytestmark = pytest.mark.slow  # the same core, whichever CPython
 
@@ -71,9 +73,10 @@ def test_what_a_notebook_brings_is_text_in_every_answer(notebook):
     for payload in PAYLOADS:
         notebook.run(f"# {payload}")
     shown = ["%jumper", "%jumper history", "%jumper status", "%jumper code 1", "%jumper report 1"]
+    shown += ["%jumper plot all", "%jumper compare 1 2", "%jumper total", "%jumper export --to x"]
     shown += [f"%jumper {payload}" for payload in PAYLOADS if "\n" not in payload]
     for command in shown:
         run = notebook.run(command)
         for data in run.displays:
             if "text/html" in data:
-                check_page(data["text/html"])
+                check_output(data["text/html"], STYLE)
