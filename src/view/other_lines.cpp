@@ -77,7 +77,7 @@ SummaryLine card_line(const CellSummary& summary, const LevelSummary& level,
     line.bar = *busy / 100;
     parts.push_back(percent_text(*busy));
     if (const auto most = highest(node, of_card("utilization_percent"))) {
-      parts.back() += fmt::format(" (max {:.0f})", *most);
+      parts.back() += fmt::format(" (max {:.0f})", rounded_percent(*most));
     }
   } else {
     const auto why = summary.unknown.find("node." + of_card("utilization_percent"));

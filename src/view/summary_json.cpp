@@ -19,7 +19,7 @@ Json number(double value, double steps) {
   constexpr double kMostExact = 9e15;
   return std::abs(scaled) < kMostExact ? Json(std::round(scaled) / steps) : Json(value);
 }
-Json seconds(double value) { return number(value, 1e6); }
+Json seconds(double value) { return number(value, 1e9); }  // exact: texts are made of them, too
 Json percent(double value) { return number(value, 1e3); }
 
 template <typename Make>

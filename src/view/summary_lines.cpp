@@ -69,7 +69,8 @@ class LevelLines {
           fmt::format("{}{} of {}", level_.name == "process" ? at_least("cpu_time_s") : "",
                       percent_text(*percent.mean), cores_text(*level_.capacity_cores));
       if (percent.max && percent.min) {
-        text += fmt::format(" (max {:.0f}, min {:.0f})", *percent.max, *percent.min);
+        text += fmt::format(" (max {:.0f}, min {:.0f})", rounded_percent(*percent.max),
+                            rounded_percent(*percent.min));
       }
       parts.push_back(std::move(text));
     }

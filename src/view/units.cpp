@@ -48,8 +48,15 @@ std::string seconds_text(double seconds) {
   return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
 }
 
+double rounded_percent(double percent) noexcept {
+  constexpr double kSteps = 1000;
+  constexpr double kMostExact = 1e12;
+  return std::abs(percent) < kMostExact ? std::round(percent * kSteps) / kSteps : percent;
+}
+
 std::string percent_text(double percent) {
   if (!std::isfinite(percent) || percent <= 0) return "0 %";
+  percent = rounded_percent(percent);
   if (percent >= 99.95) return fmt::format("{:.0f} %", percent);
   return fmt::format("{:.1f} %", percent);
 }

@@ -9,6 +9,9 @@ namespace view {
 
 std::string bytes_text(double bytes);      // "0 B", "512 B", "12.0 MiB", "1.25 GiB"
 std::string seconds_text(double seconds);  // "0 s", "350 µs", "6.02 s", "3 min 05 s", "2 h 04 min"
+// Three digits behind the point, as a summary's JSON has them: a text that is made of the JSON is
+// the same as one made of the figures.
+double rounded_percent(double percent) noexcept;
 std::string percent_text(double percent);  // "0 %", "1.3 %", "98.7 %", "100 %"
 std::string cores_text(double cores);      // "1 core", "1.5 cores", "128 cores"
 std::string count_text(double count);      // "0", "7", "12.5", "999", "1.25k", "3.40M"

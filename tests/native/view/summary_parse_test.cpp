@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
 
 #include "view/made_up.hpp"
@@ -59,6 +60,24 @@ TEST(ParsedSummary, ReadsLikeTheOriginal) {
     const auto parsed = parse_summary(summary_json(rich_summary()));
     ASSERT_TRUE(parsed);
     EXPECT_EQ(summary_text(*parsed, level), summary_text(rich_summary(), level)) << level;
+  }
+}
+
+// A number that lies at the edge of two texts is rounded once only.
+TEST(ParsedSummary, ReadsLikeTheOriginalWhateverTheNumbers) {
+  std::mt19937_64 chance(7);
+  const auto up_to = [&](std::uint64_t most) { return static_cast<double>(chance() % most); };
+  for (int i = 0; i < 3000; ++i) {
+    store::CellSummary summary = made_up::summary();
+    summary.duration_s = up_to(100'000'000) / 1e9;
+    for (store::LevelSummary& level : summary.levels) {
+      level.cpu_time_s = up_to(10'000'000'000) / 1e9;
+      level.cpu_percent = {49 + up_to(20'000) / 1e4, 51.5 - up_to(10) / 1e4,
+                           up_to(1'000'000) / 1e4};
+    }
+    const auto parsed = parse_summary(summary_json(summary));
+    ASSERT_TRUE(parsed);
+    ASSERT_EQ(summary_text(*parsed, ""), summary_text(summary, "")) << i;
   }
 }
 

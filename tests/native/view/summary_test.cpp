@@ -125,7 +125,7 @@ TEST(SummaryJson, HasTheKeysThatAreDocumented) {
   EXPECT_EQ(json["cell"], (Json{{"index", 4},
                                 {"execution_count", 3},
                                 {"begin", "2026-11-29T14:54:20.123456Z"},
-                                {"duration_s", 6.019235},
+                                {"duration_s", 6.019234567},
                                 {"outcome", "ok"}}));
   EXPECT_EQ(json["ticks"], 60);
   EXPECT_EQ(json["gaps"], Json::array());
@@ -134,7 +134,7 @@ TEST(SummaryJson, HasTheKeysThatAreDocumented) {
                                        {"memory_bytes", 8'321'499'136},
                                        {"source", "affinity of the kernel; memory of the node"}}));
   EXPECT_EQ(process["cpu_percent"], (Json{{"mean", 98.714}, {"max", 100.0}, {"min", 90.988}}));
-  EXPECT_EQ(process["cpu_time_s"], 11.883412);
+  EXPECT_EQ(process["cpu_time_s"], 11.883412345);
   EXPECT_EQ(process["memory_bytes"], (Json{{"mean", 1'342'177'280},
                                            {"max", 1'503'238'553},
                                            {"min", 104'857'600},
