@@ -16,7 +16,7 @@ namespace {
 
 // What `%jumper plot all` does until there is a picture: 36,000 rows, 360 cells.
 void plot_one_hour(benchmark::State& state) {
-  const bench::Hour& hour = bench::hour_of(static_cast<int>(state.range(0)));
+  const bench::MadeUp& hour = bench::hour_of(static_cast<int>(state.range(0)));
   const store::Recording recording = store::Recording::open(hour.path);
   const std::vector<std::string> sources(recording.cells().size());
   std::size_t bytes = 0;
