@@ -130,6 +130,7 @@ class Extension:
         cell = getattr(self._here, "cell", None)
         if cell is not None:  # the one that unloads us
             self._finish(cell, "ok", None)
+        self._finish_live(cell)
         self.magics.close_widget()
         self.session.close("the extension was unloaded")
         atexit.unregister(self.close)
@@ -161,6 +162,7 @@ class Extension:
             step(argument)
         except Exception as error:  # noqa: BLE001
             self._fail("measuring", error)
+            self._finish_live(None)
             self._here.cell = None
 
     def _is_absent(self) -> bool:
@@ -174,6 +176,7 @@ class Extension:
             if not info.store_history or running_cells() > 1:
                 return
             self._finish(cell, "interrupted", None)  # an interrupt in IPython took its end event
+            self._finish_live(cell)
             cell = None
         if cell is None:
             self._here.cell = cell = RunningCell(info, self.shell.execution_count)
@@ -202,11 +205,11 @@ class Extension:
             self._show(cell)
         self._here.cell = None
 
-    def _finish_live(self, cell: RunningCell) -> None:
-        if self.magics.live is None:
+    def _finish_live(self, cell: RunningCell | None) -> None:
+        if self.magics.live is None or os.getpid() != self._pid:
             return
         try:
-            for index in cell.index:
+            for index in cell.index if cell is not None else ():
                 self.session.wait(index)
             error = self.magics.finish_live()
         except Exception as failure:  # noqa: BLE001

@@ -204,10 +204,15 @@ class JumperMagics(Magics):
 
     def finish_live(self) -> Exception | None:
         """The cell has ended; what drawing its live plots has failed with, if anything."""
-        live, self.live = self.live, None
-        if live is not None:
+        live = self.live
+        if live is None:
+            return None
+        try:
             live.finish()
-        return live.error if live is not None else None
+        except Exception as error:  # noqa: BLE001
+            live.error = error
+        self.live = None  # not before: after an interrupt the end comes again
+        return live.error
 
     def _history(self, arguments: list[str], of: Session | Report | None = None) -> None:
         _refuse("history", arguments)

@@ -1,10 +1,14 @@
 """`%jumper plot --live`: a cell's curves while it runs, where the line stands, and nothing else."""
 
 import itertools
+import types
 from datetime import datetime
 
 import pytest
 from notebook import JSON_TYPE, in_ipython
+
+from jumper.live import Live
+from jumper.magics import JumperMagics
 
 WAIT = "import time\nend = time.monotonic() + 2.3\nwhile time.monotonic() < end: time.sleep(0.01)"
 
@@ -110,6 +114,54 @@ def test_no_thread_is_left(shared_notebook):
         "    time.sleep(0.01)"
     )
     assert run.status == "ok", run.traceback
+
+
+QUIET = """
+import threading, time
+end = time.monotonic() + 5
+while any("jumper" in one.name for one in threading.enumerate()) and time.monotonic() < end:
+    time.sleep(0.01)
+print([one.name for one in threading.enumerate() if "jumper" in one.name])
+"""
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "get_ipython().run_line_magic('unload_ext', 'jumper')",
+        # Measuring fails at the cell's end.
+        (
+            "from jumper import extension\none = extension._loaded[get_ipython()]\n"
+            "def fail(*_): raise RuntimeError('made to fail')\none._finish = fail"
+        ),
+    ],
+)
+def test_it_ends_with_us(notebook, how):
+    run = notebook.run(f"%jumper plot --live\n{how}")
+    assert run.status == "ok", run.traceback
+    assert notebook.run(QUIET).stdout.strip() == "[]"
+
+
+def test_an_interrupt_at_the_end_leaves_no_plot_alive():
+    """The hook is called again, and finds what is left to be done."""
+    sent = []
+
+    def publish(bundle, _metadata, **_place):
+        sent.append(bundle)
+        if len(sent) == 2:
+            raise KeyboardInterrupt
+
+    live = Live(publish, can_update=True)
+    live.show(lambda: {"n": 1}, lambda: {"n": 2})
+    magics = types.SimpleNamespace(live=live)
+    with pytest.raises(KeyboardInterrupt):
+        JumperMagics.finish_live(magics)
+    assert magics.live is live
+    assert JumperMagics.finish_live(magics) is None
+    assert magics.live is None
+    live._thread.join(5)
+    assert not live._thread.is_alive()
+    assert sent == [{"n": 1}, {"n": 2}, {"n": 2}]
 
 
 def test_a_terminal_sees_it_once():
