@@ -109,6 +109,18 @@ Session::Known Session::know() {
   return known;
 }
 
+std::string Session::source_of(const Known& known, std::size_t place) const {
+  const auto& source = known.sources[place];
+  return source ? *source : recording_.source(known.cells[place]);
+}
+
+std::vector<std::string> Session::sources_of(const Known& known) const {
+  std::vector<std::string> sources;
+  sources.reserve(known.cells.size());
+  for (std::size_t i = 0; i < known.cells.size(); ++i) sources.push_back(source_of(known, i));
+  return sources;
+}
+
 std::optional<store::CellSummary> Session::summary(std::int64_t index) {
   if (!watch_->is_owner()) return std::nullopt;
   const std::lock_guard lock(mutex_);
@@ -122,24 +134,14 @@ History Session::history() {
   if (!watch_->is_owner()) return {};
   const std::lock_guard lock(mutex_);
   const Known known = know();
-  std::vector<std::string> sources;
-  sources.reserve(known.cells.size());
-  for (std::size_t i = 0; i < known.cells.size(); ++i) {
-    sources.push_back(known.sources[i] ? *known.sources[i] : recording_.source(known.cells[i]));
-  }
-  return history_of(recording_, known.cells, sources);
+  return history_of(recording_, known.cells, sources_of(known));
 }
 
 Plot Session::plot(const store::PlotRequest& request) {
   if (!watch_->is_owner()) return {};
   const std::lock_guard lock(mutex_);
   const Known known = know();
-  std::vector<std::string> sources;
-  sources.reserve(known.cells.size());
-  for (std::size_t i = 0; i < known.cells.size(); ++i) {
-    sources.push_back(known.sources[i] ? *known.sources[i] : recording_.source(known.cells[i]));
-  }
-  return plot_of(recording_, known.cells, sources, request);
+  return plot_of(recording_, known.cells, sources_of(known), request);
 }
 
 std::vector<CellInfo> Session::cells() {
@@ -156,7 +158,7 @@ std::optional<std::string> Session::code(std::int64_t index) {
   const Known known = know();
   for (std::size_t i = 0; i < known.cells.size(); ++i) {
     if (known.cells[i].begin.index != index) continue;
-    return known.sources[i] ? *known.sources[i] : recording_.source(known.cells[i]);
+    return source_of(known, i);
   }
   return std::nullopt;
 }
@@ -171,8 +173,7 @@ bool Session::with_cells(const std::vector<std::int64_t>& indices, const Take& t
     const auto cell = std::ranges::lower_bound(
         known.cells, index, {}, [](const store::Cell& one) { return one.begin.index; });
     if (cell == known.cells.end() || cell->begin.index != index) return false;
-    const auto& source = known.sources[static_cast<std::size_t>(cell - known.cells.begin())];
-    sources.push_back(source ? *source : recording_.source(*cell));
+    sources.push_back(source_of(known, static_cast<std::size_t>(cell - known.cells.begin())));
     cells.push_back(*cell);
   }
   take(recording_, cells, std::move(sources));

@@ -95,6 +95,8 @@ class Session {
     std::vector<std::optional<std::string>> sources;
   };
   Known know();  // with mutex_ held
+  [[nodiscard]] std::string source_of(const Known& known, std::size_t place) const;
+  [[nodiscard]] std::vector<std::string> sources_of(const Known& known) const;
   std::optional<double> own_cost_percent() const;
   void count_kept(Status& status) const;
 
