@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/failpoint.hpp"
 
@@ -146,6 +147,14 @@ std::optional<std::size_t> file_size(int fd) noexcept {
   struct stat status{};
   if (::fstat(fd, &status) != 0) return std::nullopt;
   return static_cast<std::size_t>(status.st_size);
+}
+
+bool written_lately(int fd) noexcept {
+  constexpr std::int64_t kLatelyNs = 1'000'000'000;
+  struct stat status{};
+  if (::fstat(fd, &status) != 0) return false;
+  const std::int64_t age_ns = clock_ns(CLOCK_REALTIME) - to_ns(status.st_mtim);
+  return age_ns < kLatelyNs && age_ns > -kLatelyNs;
 }
 
 }  // namespace base

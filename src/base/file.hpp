@@ -73,4 +73,8 @@ std::optional<FileIdentity> identity_of(int fd) noexcept;
 // Bytes in a regular file, or nullopt with errno set.
 std::optional<std::size_t> file_size(int fd) noexcept;
 
+// Whether somebody wrote to it less than a second ago, by the wall clock: what looks broken at its
+// end may be under way. False when that can't be told.
+bool written_lately(int fd) noexcept;
+
 }  // namespace base

@@ -132,9 +132,19 @@ bool Recording::State::refresh() {
   const std::size_t size_before = size;
   const std::size_t final_before = index.final_end();
   ChunkIndex::Tail known = index.roll_back();
-  // Rows that are being sealed look damaged for some microseconds.
+  // Rows that are being sealed look damaged for some microseconds, on a busy machine for longer.
+  // Who follows looks again anyway, who opens waits.
   constexpr int kLooks = 3;
-  for (int look = 0; look < kLooks && (look == 0 || index.tail_is_damaged()); ++look) {
+  constexpr int kPatientLooks = 40;
+  constexpr timespec kShortly{0, 5'000'000};
+  for (int look = 0; look == 0 || index.tail_is_damaged(); ++look) {
+    if (look >= kLooks) {
+      const bool may_be_under_way = opened && !index.end && base::written_lately(own.fd()) &&
+                                    index.machine &&
+                                    may_still_run(*index.machine, index.last_sample_ns);
+      if (!may_be_under_way || look == kPatientLooks) break;
+      ::nanosleep(&kShortly, nullptr);
+    }
     index.roll_back();
     if (look_once()) continue;
     size = size_before;

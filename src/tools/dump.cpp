@@ -22,7 +22,17 @@ struct DumpOptions {
   bool json = false;
 };
 
+bool is_whole(const std::string& bytes) {
+  record::LogReader reader(bytes);
+  while (reader.next()) {
+  }
+  return reader.damage_count() == 0;
+}
+
+// Rows that are being sealed look damaged until the sampler is done with them.
 std::string whole_file(const std::string& path) {
+  constexpr timespec kShortly{0, 5'000'000};
+  constexpr int kLooks = 40;
   constexpr std::string_view kVerb = "cannot read recording";
   // O_NONBLOCK: a named pipe must not make us wait for its writer.
   const base::File file = base::File::open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, kVerb);
@@ -31,11 +41,14 @@ std::string whole_file(const std::string& path) {
   if (S_ISDIR(status.st_mode)) throw base::Error(kVerb, path, EISDIR);
   if (!S_ISREG(status.st_mode)) throw base::Error(kVerb, path, "it is not a regular file");
   if (status.st_size == 0) throw base::Error(kVerb, path, "it is empty");
-  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
-  const auto count = base::read_at(file.fd(), bytes, 0);
-  if (!count) throw base::Error(kVerb, path, errno);
-  bytes.resize(*count);
-  return bytes;
+  for (int look = 1;; ++look) {
+    std::string bytes(base::file_size(file.fd()).value_or(0), '\0');
+    const auto count = base::read_at(file.fd(), bytes, 0);
+    if (!count) throw base::Error(kVerb, path, errno);
+    bytes.resize(*count);
+    if (look == kLooks || is_whole(bytes) || !base::written_lately(file.fd())) return bytes;
+    ::nanosleep(&kShortly, nullptr);
+  }
 }
 
 void print(const std::string& line) { fmt::print("{}\n", line); }

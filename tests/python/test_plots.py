@@ -37,9 +37,9 @@ def recorded(tmp_path_factory):
                 time.sleep(0.4)
             with session.cell("files"):
                 for _ in range(5):
+                    time.sleep(0.15)  # first: the sample at the begin doesn't hold the cell up
                     (folder / "file").write_bytes(b"x" * 5_000_000)
                     (folder / "file").read_bytes()
-                    time.sleep(0.15)
             path = session.path
     return _native.Report.open(path)
 

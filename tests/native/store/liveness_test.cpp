@@ -4,6 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <thread>
+
 #include "base/clock.hpp"
 #include "base/file.hpp"
 #include "store/synthetic.hpp"
@@ -69,6 +72,28 @@ TEST(Liveness, OfAnOpenedRecordingMakesItsCellsRun) {
   EXPECT_FALSE(closed.running);
   EXPECT_EQ(closed.outcome, record::Outcome::kInterrupted);
   EXPECT_EQ(closed.outcome_text, "the recording was closed in this cell");
+}
+
+TEST(Liveness, OfARecordingMakesItsReaderWaitWhileRowsAreHalfSealed) {
+  Recorder recorder;
+  recorder.add(this_machine());
+  for (std::int64_t time = 1; time <= 9; ++time) recorder.row(time);
+  const std::string plain = recorder.bytes();
+  const std::size_t half = recorder.writer().open_offset() + 40;
+  recorder.seal();
+  const std::string sealed = recorder.bytes();
+  ASSERT_LT(half, sealed.size());
+  const base::File file = file_of(plain);
+  ASSERT_TRUE(base::write_at(file.fd(), std::string_view(sealed).substr(0, half), 0));
+  std::thread writer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));  // it was pre-empted
+    EXPECT_TRUE(base::write_at(file.fd(), sealed, 0));
+    EXPECT_EQ(::ftruncate(file.fd(), static_cast<off_t>(sealed.size())), 0);
+  });
+  const Recording recording = Recording::open(path_of(file));
+  writer.join();
+  EXPECT_TRUE(recording.damages().empty());
+  EXPECT_EQ(recording.last_sample_ns(), 9);
 }
 
 }  // namespace
