@@ -15,29 +15,37 @@ namespace {
 constexpr std::size_t kMostDescriptors = 4;
 }
 
-std::pair<File, File> make_socket_pair() {
+std::pair<File, File> make_socket_pair(std::string_view purpose) {
   std::array<int, 2> ends{-1, -1};
   if (fails_at("socketpair") ||
       ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0) {
-    throw Error("cannot make a socket pair for", "the sampler", errno);
+    throw Error("cannot make a socket pair for", purpose, errno);
   }
   return {File(ends[0]), File(ends[1])};
 }
 
 SendResult send_message(int socket_fd, std::string_view bytes, int descriptor) noexcept {
+  return send_message(socket_fd, bytes, descriptor, -1);
+}
+
+SendResult send_message(int socket_fd, std::string_view bytes, int descriptor,
+                        int further) noexcept {
   iovec part{const_cast<char*>(bytes.data()), bytes.size()};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  if (descriptor >= 0) {
+  std::array<int, 2> descriptors{descriptor, further};
+  if (descriptor < 0) std::swap(descriptors[0], descriptors[1]);
+  const std::size_t count = descriptors[0] < 0 ? 0 : descriptors[1] < 0 ? 1 : 2;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(2 * sizeof(int))> control{};
+  if (count > 0) {
     message.msg_control = control.data();
-    message.msg_controllen = control.size();
+    message.msg_controllen = CMSG_SPACE(count * sizeof(int));
     cmsghdr* header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+    header->cmsg_len = CMSG_LEN(count * sizeof(int));
+    std::memcpy(CMSG_DATA(header), descriptors.data(), count * sizeof(int));
   }
   for (;;) {
     const ssize_t sent = ::sendmsg(socket_fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -81,7 +89,11 @@ Received receive_message(int socket_fd, std::span<char> buffer) noexcept {
       int descriptor = -1;
       std::memcpy(&descriptor, CMSG_DATA(header) + i * sizeof(int), sizeof descriptor);
       File owned(descriptor);
-      if (!received.descriptor.valid()) received.descriptor = std::move(owned);
+      if (!received.descriptor.valid()) {
+        received.descriptor = std::move(owned);
+      } else if (!received.further.valid()) {
+        received.further = std::move(owned);
+      }
     }
   }
   // A message of no bytes is how a sequenced-packet socket says that the other end is gone; we

@@ -34,6 +34,22 @@ TEST(Socket, CarriesADescriptor) {
   EXPECT_EQ(identity_of(received.descriptor.fd()), identity_of(memory.fd()));
 }
 
+TEST(Socket, CarriesASecondDescriptor) {
+  auto [a, b] = make_socket_pair();
+  const File one = make_sealed_memfd("one", "inside");
+  const File two = make_sealed_memfd("two", "inside");
+  EXPECT_EQ(send_message(a.fd(), "x", one.fd(), two.fd()), SendResult::kSent);
+  EXPECT_EQ(send_message(a.fd(), "x", -1, two.fd()), SendResult::kSent);
+  std::array<char, 16> buffer{};
+  const Received both = receive_message(b.fd(), buffer);
+  ASSERT_TRUE(both.descriptor.valid() && both.further.valid());
+  EXPECT_EQ(identity_of(both.descriptor.fd()), identity_of(one.fd()));
+  EXPECT_EQ(identity_of(both.further.fd()), identity_of(two.fd()));
+  const Received single = receive_message(b.fd(), buffer);
+  ASSERT_TRUE(single.descriptor.valid());
+  EXPECT_FALSE(single.further.valid());
+}
+
 TEST(Socket, SaysThatAMessageWasLongerThanTheBuffer) {
   auto [a, b] = make_socket_pair();
   send_message(a.fd(), "a long message");
