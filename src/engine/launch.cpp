@@ -49,7 +49,8 @@ class Splitter {
   }
 
   [[noreturn]] void refuse(const std::string& reason, std::string_view remedy = {}) const {
-    throw base::Error("cannot use launcher", text_, reason, remedy);
+    // what() ends at a character 0, so the text is told up to there
+    throw base::Error("cannot use launcher", text_.substr(0, text_.find('\0')), reason, remedy);
   }
 
   void refuse_shell(std::string_view characters) const {
