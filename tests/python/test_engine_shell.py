@@ -180,6 +180,7 @@ CELLS = {
     "redirect": "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()) as s:\n"
     "    print('kept')\ns.getvalue()",
 }
+pytestmark = pytest.mark.slow  # the same interplay, whichever CPython
 PATH = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
 LEFT_OUT = ("status", "execute_input")
 
