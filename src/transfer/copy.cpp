@@ -76,6 +76,16 @@ class Slices {
   int code_ = 0;
 };
 
+// False where the system gives no more threads (EAGAIN): those that are there do it all.
+bool start_another(std::vector<std::thread>& others, Slices& slices) {
+  try {
+    others.emplace_back([&slices] { slices.run(); });
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 int for_slices(std::span<const std::size_t> sizes_bytes, int threads, const SliceWork& work) {
@@ -85,11 +95,8 @@ int for_slices(std::span<const std::size_t> sizes_bytes, int threads, const Slic
   Slices slices(sizes_bytes, work);
   const base::SignalsBlocked blocked;
   std::vector<std::thread> others;
-  try {
-    while (others.size() + 1 < wanted) others.emplace_back([&slices] { slices.run(); });
-  } catch (const std::system_error&) {
-    // No more threads (EAGAIN): those that are there do it.
-  }
+  others.reserve(wanted - 1);
+  while (others.size() + 1 < wanted && start_another(others, slices)) continue;
   slices.run();
   for (std::thread& other : others) other.join();
   return slices.code();

@@ -152,9 +152,9 @@ base::File SegmentWriter::finish(int threads) {
   std::vector<std::size_t> sizes_bytes;
   sizes_bytes.reserve(buffers_.size());
   for (const Buffer& buffer : buffers_) sizes_bytes.push_back(buffer.bytes.size());
-  // pwrite, not a shared mapping and memcpy: 1 GiB into a reserved memfd took 0.41 s (two threads
-  // 0.39 s), by a mapping 0.83 s (0.54 s; its pages are faulted in one by one), best of six on two
-  // cores: `jumper_bench --benchmark_filter=Segment`. And a source that is gone is EFAULT.
+  // pwrite, not memcpy to a shared mapping: on two cores 1 GiB took 0.41 s (two threads 0.39 s: one
+  // at a time writes), by a mapping 0.83 s (0.54 s), whose pages are faulted in one by one:
+  // `jumper_bench --benchmark_filter=segment`. And a source that is gone is EFAULT, no SIGBUS.
   const int code =
       for_slices(sizes_bytes, threads, [&](std::size_t i, std::size_t begin, std::size_t size) {
         const auto* from = reinterpret_cast<const char*>(buffers_[i].bytes.data()) + begin;
