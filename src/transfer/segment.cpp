@@ -152,9 +152,10 @@ base::File SegmentWriter::finish(int threads) {
   std::vector<std::size_t> sizes_bytes;
   sizes_bytes.reserve(buffers_.size());
   for (const Buffer& buffer : buffers_) sizes_bytes.push_back(buffer.bytes.size());
-  // pwrite, not memcpy to a shared mapping: on two cores 1 GiB took 0.41 s (two threads 0.39 s: one
-  // at a time writes), by a mapping 0.83 s (0.54 s), whose pages are faulted in one by one:
-  // `jumper_bench --benchmark_filter=segment`. And a source that is gone is EFAULT, no SIGBUS.
+  // pwrite, not memcpy to a shared mapping: on two cores 1 GiB takes 0.43 s (0.45 s by two threads:
+  // the system lets one write at a time), by a mapping, whose pages are faulted in one by one, 0.78
+  // s (0.58 s): `jumper_bench --benchmark_filter=segment_by`. A source that is gone is EFAULT here,
+  // SIGBUS there.
   const int code =
       for_slices(sizes_bytes, threads, [&](std::size_t i, std::size_t begin, std::size_t size) {
         const auto* from = reinterpret_cast<const char*>(buffers_[i].bytes.data()) + begin;
