@@ -1,0 +1,121 @@
+"""NumPy arrays on their way: the memory once, views as views of it. Only used where NumPy is there.
+
+An array that owns its memory goes as its bytes in the order of their addresses, out of band; an
+array in another's memory goes as the place it has there. What is neither (a memory map, memory of
+another library) goes as if it owned its elements; arrays of objects go as NumPy pickles them.
+"""
+
+import threading
+from pickle import PickleBuffer
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+SMALL_BYTES = 64 << 10  # shorter memory goes in the stream and is owned where it arrives
+
+
+class Loading(threading.local):
+    """Whether long memory may stay where it was mapped; else it is copied."""
+
+    maps = False
+
+
+loading = Loading()
+
+
+def reduce(array: Array) -> Any:
+    """As `object.__reduce_ex__` would; NotImplemented: as NumPy does it."""
+    kind = type(array)
+    plain = (
+        kind.__reduce__ is np.ndarray.__reduce__ and kind.__reduce_ex__ is np.ndarray.__reduce_ex__
+    )
+    if not plain or array.dtype.hasobject or array.dtype.itemsize == 0 or isinstance(array, np.memmap):
+        return NotImplemented
+    form = array.shape, array.strides, array.dtype, array.flags.writeable, kind
+    state = getattr(array, "__dict__", None) or None
+    place = place_in(array)
+    if place is not None:
+        return view, (*place, *form), state, None, None, set_dict
+    flat = flat_bytes(array)
+    if flat is None:
+        copied = array.copy(order="K")  # holes in its memory: nobody else sees them
+        flat = flat_bytes(copied)
+        if flat is None:
+            return NotImplemented
+        form = copied.shape, copied.strides, *form[2:]
+    return owner, (PickleBuffer(flat), *form), state, None, None, set_dict
+
+
+def place_in(array: Array) -> tuple[Any, int] | None:
+    """Whose memory it is in (an array, bytes, bytearray) and at which byte of it."""
+    base = array.base
+    while isinstance(base, np.ndarray) and isinstance(base.base, np.ndarray | bytes | bytearray):
+        base = base.base
+    if isinstance(base, np.ndarray):
+        flat = None if base.dtype.hasobject else flat_bytes(base)
+        begin = address(base)
+    elif isinstance(base, bytes | bytearray):
+        flat = np.frombuffer(base, np.uint8)
+        begin = address(flat)
+    else:
+        return None
+    offset = address(array) - begin
+    if flat is None or not 0 <= offset <= flat.size:
+        return None
+    return base, offset
+
+
+def address(array: Array) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def flat_bytes(array: Array) -> Array | None:
+    """All its memory as bytes, in the order of addresses; None where there are holes in it."""
+    if array.size == 0:
+        return np.empty(0, np.uint8)
+    order = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
+    ordered = array.view(np.ndarray).transpose(order)
+    return ordered.reshape(-1).view(np.uint8) if ordered.flags.c_contiguous else None
+
+
+def owner(
+    buffer: Any,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    dtype: Any,
+    writeable: bool,  # noqa: FBT001  (a pickle calls it)
+    kind: type[Array],
+) -> Array:
+    mapped = isinstance(buffer, memoryview) and loading.maps
+    array = kind.__new__(kind, shape, dtype, buffer, 0, strides) if np.prod(shape) else None
+    if array is None:
+        array = kind.__new__(kind, shape, dtype)
+    elif not mapped:
+        array = array.copy(order="K")
+    array.flags.writeable = writeable
+    return array
+
+
+def view(
+    base: Any,
+    offset: int,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    dtype: Any,
+    writeable: bool,  # noqa: FBT001  (a pickle calls it)
+    kind: type[Array],
+) -> Array:
+    memory = flat_bytes(base) if isinstance(base, np.ndarray) else base
+    if not np.prod(shape):
+        array = kind.__new__(kind, shape, dtype)
+    else:
+        array = kind.__new__(kind, shape, dtype, memory, offset, strides)
+    if array.flags.writeable != writeable:
+        array.flags.writeable = writeable
+    return array
+
+
+def set_dict(array: Array, state: dict[str, Any] | None) -> None:
+    if state:
+        array.__dict__.update(state)

@@ -1,0 +1,217 @@
+"""How objects that pickle leaves out, or takes apart in the wrong place, are put together again.
+
+Functions of the notebook keep the notebook's globals and share their closures' cells, modules go
+by name, and what belongs to the shell is the other shell's.
+"""
+
+import functools
+import importlib
+import marshal
+import sys
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any, Final
+
+from .placeholders import Placeholder
+
+Reduced = Any  # what object.__reduce_ex__ gives, or NotImplemented
+
+# Never tried: some of them do pickle, as something else.
+STAY: Final = frozenset(
+    {
+        "generator", "coroutine", "async_generator", "frame", "traceback", "_thread.lock",
+        "_thread.RLock", "threading.Thread", "socket.socket", "_io.TextIOWrapper", "_io.FileIO",
+        "_io.BufferedReader", "_io.BufferedWriter", "_io.BufferedRandom", "sqlite3.Connection",
+        "_asyncio.Task", "_asyncio.Future", "_contextvars.Context", "_contextvars.ContextVar",
+        "_contextvars.Token", "select.epoll", "mmap.mmap",
+    }
+)  # fmt: skip
+
+
+def type_name(kind: type) -> str:
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+class Here(types.SimpleNamespace):
+    """What `shell`, `namespace` and `main` mean in this process."""
+
+    namespace: dict[str, Any]
+    shell: Any
+
+
+here = Here(namespace={}, shell=None)
+
+
+def user_namespace() -> dict[str, Any]:
+    return here.namespace
+
+
+def shell() -> Any:
+    return here.shell
+
+
+def standard(name: str) -> Any:
+    return getattr(sys, name)
+
+
+def reduce_module(module: types.ModuleType) -> Reduced:
+    name = module.__name__
+    if module.__dict__ is here.namespace:
+        return importlib.import_module, ("__main__",)
+    if sys.modules.get(name) is module:
+        return importlib.import_module, (name,)
+    return types.ModuleType, (name, module.__doc__), vars(module), None, None, set_vars
+
+
+def set_vars(module: types.ModuleType, state: dict[str, Any]) -> None:
+    vars(module).update(state)
+
+
+def is_importable(thing: Any) -> bool:
+    """Whether the other process finds the same under its name."""
+    module = sys.modules.get(getattr(thing, "__module__", None) or "")
+    if module is None or module.__dict__ is here.namespace or module.__name__ == "__main__":
+        return False
+    found: Any = module
+    for part in thing.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found is thing
+
+
+def reduce_function(function: types.FunctionType) -> Reduced:
+    if is_importable(function):
+        return NotImplemented
+    state = {
+        "__defaults__": function.__defaults__,
+        "__kwdefaults__": function.__kwdefaults__,
+        "__dict__": function.__dict__,
+        "__qualname__": function.__qualname__,
+        "__annotations__": function.__annotations__,
+        "__module__": function.__module__,
+        "__doc__": function.__doc__,
+        "__type_params__": getattr(function, "__type_params__", None),
+    }
+    names: Any = function.__globals__
+    module = sys.modules.get(names.get("__name__", ""))
+    if names is here.namespace:
+        names = None
+    elif module is not None and module.__dict__ is names:
+        names = module.__name__
+    made_of = function.__code__, names, function.__name__, function.__closure__
+    return make_function, made_of, state, None, None, set_function
+
+
+def reduce_code(code: types.CodeType) -> Reduced:
+    """By marshal: the other interpreter is the same one."""
+    return marshal.loads, (marshal.dumps(code),)
+
+
+def itself(thing: Any) -> Any:
+    return thing
+
+
+def make_function(
+    code: types.CodeType,
+    names: dict[str, Any] | str | None,
+    name: str,
+    closure: tuple[types.CellType, ...] | None,
+) -> types.FunctionType:
+    """With the notebook's names, those of a module, or others."""
+    if names is None:
+        names = here.namespace
+    elif isinstance(names, str):
+        names = importlib.import_module(names).__dict__
+    names.setdefault("__builtins__", __builtins__)
+    return types.FunctionType(code, names, name, None, closure)
+
+
+def set_function(function: types.FunctionType, state: dict[str, Any]) -> None:
+    for name, value in state.items():
+        if name == "__dict__":
+            function.__dict__.update(value)
+        elif name != "__type_params__" or value is not None:
+            setattr(function, name, value)
+
+
+def reduce_cell(cell: types.CellType) -> Reduced:
+    try:
+        content = (cell.cell_contents,)
+    except ValueError:
+        content = ()
+    return types.CellType, (), content, None, None, set_cell
+
+
+def set_cell(cell: types.CellType, content: tuple[Any, ...]) -> None:
+    if content:
+        cell.cell_contents = content[0]
+
+
+def reduce_weakref(reference: "weakref.ref[Any]") -> Reduced:
+    target = reference()
+    return (weakref.ref, (target,)) if target is not None else (dead_weakref, ())
+
+
+class Gone:
+    pass
+
+
+def dead_weakref() -> "weakref.ref[Any]":
+    return weakref.ref(Gone())
+
+
+def reduce_weak_values(weak: "weakref.WeakValueDictionary[Any, Any]") -> Reduced:
+    return weakref.WeakValueDictionary, (dict(weak.items()),)
+
+
+def reduce_weak_keys(weak: "weakref.WeakKeyDictionary[Any, Any]") -> Reduced:
+    return weakref.WeakKeyDictionary, (dict(weak.items()),)
+
+
+def reduce_weak_set(weak: "weakref.WeakSet[Any]") -> Reduced:
+    return weakref.WeakSet, (list(weak),)
+
+
+def reduce_lru_cache(cached: Any) -> Reduced:
+    if is_importable(cached):
+        return NotImplemented
+    how = cached.cache_parameters()
+    return make_lru_cache, (how["maxsize"], how["typed"], cached.__wrapped__), vars(cached), None, None, set_vars
+
+
+def make_lru_cache(maxsize: int | None, typed: bool, wrapped: Callable[..., Any]) -> Any:  # noqa: FBT001
+    """Empty: what it has kept so far it may compute again."""
+    return functools.lru_cache(maxsize, typed)(wrapped)
+
+
+def reduce_memoryview(view: memoryview) -> Reduced:
+    if isinstance(view.obj, bytes | bytearray) and view.nbytes == len(view.obj):
+        return cast_memoryview, (view.obj, view.format, view.shape, view.readonly)
+    return NotImplemented
+
+
+def cast_memoryview(obj: Any, form: str, shape: tuple[int, ...], readonly: bool) -> memoryview:  # noqa: FBT001
+    whole = memoryview(obj).cast("B").cast(form, shape) if form != "B" else memoryview(obj)
+    return whole.toreadonly() if readonly else whole
+
+
+def placeholder(label: str, reason: str) -> Placeholder:
+    return Placeholder(label, reason)
+
+
+def stay(thing: Any, reason: str) -> Reduced:
+    return placeholder, (f"a {type_name(type(thing))}", reason)
+
+
+REDUCERS: Final[dict[type, Callable[[Any], Reduced]]] = {
+    types.FunctionType: reduce_function,
+    types.ModuleType: reduce_module,
+    types.CellType: reduce_cell,
+    types.CodeType: reduce_code,
+    weakref.ref: reduce_weakref,
+    weakref.WeakValueDictionary: reduce_weak_values,
+    weakref.WeakKeyDictionary: reduce_weak_keys,
+    weakref.WeakSet: reduce_weak_set,
+    type(functools.lru_cache(itself)): reduce_lru_cache,
+    memoryview: reduce_memoryview,
+}
