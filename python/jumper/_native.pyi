@@ -1,7 +1,9 @@
 """The C++ core as Python sees it. Nothing here knows IPython; nothing blocks with the GIL held."""
 
-from collections.abc import Sequence
-from typing import Any, final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, final
+
+from typing_extensions import Buffer
 
 __version__: str
 
@@ -242,3 +244,192 @@ class Report:
     def ending(self) -> Ending: ...
     def told(self) -> bool: ...
     def label(self) -> str: ...
+
+@final
+class SegmentWriter:
+    """Many buffers on their way into one anonymous file, which goes to another process."""
+
+    def __init__(
+        self,
+        transport: str,  # "memfd": sealed, in memory; "file": without a name, in `directory`
+        directory: str = "",
+        most_bytes: int | None = None,  # of a memfd; None: available_memory_bytes()
+    ) -> None: ...
+    def add(self, buffer: Buffer) -> tuple[int, int]:
+        """Offset and size in the segment. Any C-contiguous buffer, else BufferError.
+
+        Its export is held until `finish` has returned or this object ends; its bytes are read in
+        `finish`. ValueError when the segment is finished.
+        """
+
+    @property
+    def size_bytes(self) -> int: ...
+    def finish(self, threads: int = 2) -> int:
+        """Writes the segment: its descriptor, close-on-exec, is the caller's. Once.
+
+        All signals are blocked meanwhile (0.4 s a GB). Raises Error when there is no space: nothing
+        is left then. The exports are released in any case.
+        """
+
+@final
+class SegmentMapping:
+    """A segment as its receiver sees it: what is written to it is seen here only.
+
+    A buffer itself: all of it, writable. Mapped as long as there is this object or a view of it.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        """Takes the descriptor, also on error. Error: neither a sealed memfd nor a regular file."""
+
+    @property
+    def size_bytes(self) -> int: ...
+    def view(self, offset_bytes: int, size_bytes: int) -> memoryview:
+        """Writable, of format "B". Error for bytes outside the segment."""
+
+    def changed(self, offset_bytes: int, size_bytes: int) -> list[tuple[int, int]]:
+        """What differs from the file: (offset in the segment, size), ascending, by page."""
+
+    def discard(self, offset_bytes: int, size_bytes: int) -> None:
+        """Gives whole pages in this range back to the system: they read as the file again."""
+
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+def available_memory_bytes() -> int:
+    """What can be taken without swapping. Limits of a control group aren't looked at."""
+
+@final
+class Received:
+    status: Literal["message", "timeout", "woken", "closed", "malformed"]
+    kind: int
+    payload: bytes
+    descriptor: int  # what came along, close-on-exec, the caller's; -1: none
+    woken: int  # bit i: wakes[i] was ready or broken; told with every status
+    reason: str  # of "malformed": why a message was dropped
+
+@final
+class Channel:
+    """Whole messages between kernel and engine, over one socket; any thread may call.
+
+    That it is closed says nothing about the engine's end: a forked child keeps the socket.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        """Takes the descriptor, also on error: Error when it is no SOCK_SEQPACKET socket."""
+
+    @staticmethod
+    def pair() -> tuple[Channel, int]:
+        """The kernel's end, and the descriptor that the engine inherits: the caller's."""
+
+    def fileno(self) -> int:
+        """-1 when it was closed."""
+
+    def send(
+        self,
+        kind: int,  # 32 bits
+        payload: Buffer,
+        timeout_s: float | None = None,
+        descriptor: int = -1,  # goes along, stays the caller's
+    ) -> None:
+        """Waits while the other end is behind; Python's signal handlers run meanwhile.
+
+        Raises Error with ETIMEDOUT, EPIPE (nobody will read it), EBADF (closed here), or what made
+        a memfd for a large payload fail; and what a signal handler raises. Nothing was sent then.
+        """
+
+    def receive(self, timeout_s: float | None = None, wakes: Sequence[int] = ()) -> Received:
+        """Waits for a message, one of at most 32 descriptors, or the time; -1 is skipped.
+
+        Python's signal handlers run meanwhile, within 100 ms; what they raise costs no message.
+        """
+
+    def close(self) -> None:
+        """Whoever waits in another thread is told "closed" within 100 ms."""
+
+@final
+class Ended:
+    """How a process ended."""
+
+    how: Literal["exited", "killed", "unknown"]  # unknown: somebody else reaped it
+    status: int
+    signal: int
+    core: bool
+    text: str  # "exited with status 3", "killed by signal 9 (Killed)"
+
+@final
+class EngineProcess:
+    """A child in a process group of its own; the group is killed when this object ends.
+
+    In a forked child of the kernel nothing is sent to it.
+    """
+
+    @staticmethod
+    def start(
+        command: Iterable[str],  # the first word is looked up in this process's PATH
+        environment: Mapping[str, str],  # all of it
+        directory: str = "",  # "": this process's own
+        channel: int = -1,  # becomes descriptor 3, stays the caller's; -1: none
+    ) -> EngineProcess:
+        """Its descriptor 0 is /dev/null, 1 and 2 pipes, 4 a pidfd of this process.
+
+        Raises Error when it can't be started.
+        """
+
+    @property
+    def pid(self) -> int: ...  # -1 after finish()
+    @property
+    def pidfd(self) -> int: ...  # readable when it has ended; -1 where the system has none
+    @property
+    def output_fd(self) -> int: ...  # these stay its own, and don't block
+    @property
+    def errors_fd(self) -> int: ...
+    def wait(self, timeout_s: float | None = None) -> Ended | None:
+        """None: it hasn't ended yet. Python's signal handlers run meanwhile."""
+
+    def interrupt(self) -> bool:
+        """SIGINT to its group; False: nobody was reached."""
+
+    def terminate(self) -> bool: ...
+    def kill(self) -> bool: ...
+    def finish(self) -> None:
+        """Kills its group, reaps it, closes the descriptors, now."""
+
+    def read_output(self) -> bytes | None:
+        """What is there, 64 KiB at most; b"": nothing now; None: the end."""
+
+    def read_errors(self) -> bytes | None: ...
+
+@final
+class Rendezvous:
+    """A Unix socket in a new private folder, for one engine of this user that knows a token."""
+
+    def __init__(self) -> None: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def token(self) -> str: ...  # for the engine's environment, never for a log
+    def accept(
+        self, timeout_s: float | None = None, wakes: Sequence[int] = ()
+    ) -> tuple[Literal["met", "timeout", "woken", "failed"], Channel | None, int]:
+        """With the engine's pid as this process sees it: 0 in another namespace, -1: nobody.
+
+        Python's signal handlers run meanwhile. Folder and socket are removed once it has come, or
+        when this object ends.
+        """
+
+def connect(path: str, token: str) -> Channel:
+    """The engine's side of a Rendezvous. Raises Error."""
+
+def watch_parent(descriptor: int) -> bool:
+    """Takes a pidfd: when that process has ended, this process's group is killed (SIGKILL).
+
+    False: there can't be a thread for it, or it is no pidfd.
+    """
+
+def split_words(text: str) -> list[str]:
+    """A launcher's words as a POSIX shell would part them; Error for what only a shell can do."""
+
+def launch_command(words: Iterable[str], python: str, engine_script: str) -> list[str]:
+    """The command that starts the engine under a launcher; Error when it never would."""
+
+def needs_named_channel(words: Iterable[str]) -> bool:
+    """Whether the launcher closes descriptors: the engine then comes to a Rendezvous."""

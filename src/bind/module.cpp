@@ -18,15 +18,22 @@
 #include <stdexcept>
 
 #include "base/error.hpp"
+#include "bind/channel.hpp"
+#include "bind/engine.hpp"
 #include "bind/report.hpp"
 #include "bind/session.hpp"
 #include "bind/stacks.hpp"
 #include "bind/table.hpp"
+#include "bind/transfer.hpp"
+#include "bind/words.hpp"
 #include "store/earlier.hpp"
 #include "store/reduction.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using bind::path_bytes;
+using bind::path_object;
+using bind::text;
 
 namespace {
 
@@ -44,12 +51,6 @@ void translate(const std::exception_ptr& pointer, void* /*payload*/) {
     if (error.code() != 0) value.attr("errno") = error.code();
     PyErr_SetObject(error_type, value.ptr());
   }
-}
-
-// Text that may hold anything (paths, foreign bytes): what isn't UTF-8 is replaced.
-nb::object text(const std::string& bytes) {
-  return nb::steal(
-      PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
 }
 
 // The process's environment, as putenv() and os.environ have it.
@@ -78,13 +79,6 @@ record::Outcome outcome_from(const std::string& word) {
 
 [[noreturn]] void no_such_cell(std::int64_t index) {
   throw nb::key_error(("no cell #" + std::to_string(index)).c_str());
-}
-
-// A path's own bytes, whatever they are (PEP 383).
-std::string path_bytes(nb::handle path) {
-  const nb::object bytes = nb::steal(PyUnicode_EncodeFSDefault(path.ptr()));
-  if (!bytes.is_valid()) throw nb::python_error();
-  return {PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
 }
 
 std::unique_ptr<bind::Session> make_session(const nb::str& program, const std::string& label,
@@ -158,11 +152,6 @@ bind::Table table_of_report(const bind::Report& report, const std::vector<std::i
   }
   const nb::gil_scoped_release released;
   return bind::make_table(report.recording(), cells, std::move(sources), level);
-}
-
-nb::object path_object(const std::string& path) {
-  return nb::steal(
-      PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size())));
 }
 
 nb::list earlier(const nb::str& directory, const std::string& label, const nb::str& own_path,
@@ -387,6 +376,10 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
   module.def(
       "mark_told", [](const nb::str& path) { return store::mark_told(path_bytes(path)); },
       "path"_a);
+
+  bind::add_transfer(module);
+  bind::add_channel(module);
+  bind::add_engine(module);
 
   nb::class_<bind::Ending>(module, "Ending")
       .def_ro("kind", &bind::Ending::kind)

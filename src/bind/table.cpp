@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "bind/words.hpp"
 #include "record/text.hpp"
 
 namespace nb = nanobind;
@@ -14,11 +15,6 @@ namespace bind {
 namespace {
 
 constexpr std::size_t kMostLabelBytes = 4096;
-
-nb::object text(const std::string& bytes) {
-  return nb::steal(
-      PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
-}
 
 const store::TableColumn& column_of(const Table& table, std::size_t place) {
   if (place >= table.samples.columns.size()) throw nb::index_error("there is no such column");

@@ -135,6 +135,7 @@ Process Process::start(const Start& start) {
 
 Process::Process(Process&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
+      parent_(other.parent_),
       pidfd_(std::move(other.pidfd_)),
       output_(std::move(other.output_)),
       errors_(std::move(other.errors_)),
@@ -144,6 +145,7 @@ Process& Process::operator=(Process&& other) noexcept {
   if (this == &other) return *this;
   finish();
   pid_ = std::exchange(other.pid_, -1);
+  parent_ = other.parent_;
   pidfd_ = std::move(other.pidfd_);
   output_ = std::move(other.output_);
   errors_ = std::move(other.errors_);
@@ -172,7 +174,7 @@ bool Process::terminate() noexcept { return signal_group(SIGTERM); }
 bool Process::kill() noexcept { return signal_group(SIGKILL); }
 
 bool Process::signal_group(int signal) noexcept {
-  if (pid_ < 0) return false;
+  if (pid_ < 0 || ::getpid() != parent_) return false;
   if (pidfd_.valid() && !base::fails_at("group_signal")) {
     if (send_by_pidfd(pidfd_.fd(), signal, kWholeGroup)) return true;
     if (errno == ESRCH) return false;

@@ -3,6 +3,7 @@
 // of its own, watched by pidfd. Nothing here blocks but wait().
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -59,7 +60,7 @@ class Process {
   Process& operator=(Process&& other) noexcept;
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
-  // Kills the whole group and reaps the process.
+  // Kills the whole group and reaps the process. In a process forked from this one it does neither.
   ~Process() { finish(); }
 
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
@@ -77,7 +78,7 @@ class Process {
   // SIGINT, SIGTERM, SIGKILL to the process group: also to what the cell started in it, also when
   // the process itself has ended. False when nobody was reached: the group is empty, or the
   // process was reaped by somebody else (before Linux 6.9, which can name a group by pidfd, its
-  // number may then belong to others).
+  // number may then belong to others), or this is a forked copy of the process that started it.
   bool interrupt() noexcept;
   bool terminate() noexcept;
   bool kill() noexcept;
@@ -87,6 +88,7 @@ class Process {
   void finish() noexcept;
 
   pid_t pid_ = -1;
+  pid_t parent_ = ::getpid();
   base::File pidfd_;
   base::File output_;
   base::File errors_;

@@ -113,7 +113,7 @@ bool Rendezvous::make(const std::string& parent) {
 void Rendezvous::remove() noexcept {
   callers_.clear();
   listening_.close();
-  if (directory_.empty()) return;
+  if (directory_.empty() || ::getpid() != maker_) return;
   ::unlink(path_.c_str());
   ::rmdir(directory_.c_str());
   directory_.clear();

@@ -4,6 +4,7 @@
 // machine only. The kernel makes a Rendezvous, the engine calls connect().
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -59,6 +60,7 @@ class Rendezvous {
   bool knows_token(const Caller& caller) const;
   void remove() noexcept;
 
+  const pid_t maker_ = ::getpid();  // a forked child removes nothing
   std::string directory_;
   std::string path_;
   std::string token_;

@@ -140,6 +140,21 @@ TEST(Process, KillsGrandchildrenThatOutlivedIt) {
   EXPECT_TRUE(ends(grandchild));
 }
 
+TEST(Process, OutlivesAForkedCopyOfThisProcess) {
+  Process process = shell("exec sleep 100");
+  const pid_t copy = ::fork();
+  if (copy == 0) {
+    const bool reached = process.interrupt() || process.kill();
+    process = Process();
+    ::_exit(reached ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(copy, &status, 0), copy);
+  EXPECT_EQ(status, 0);
+  EXPECT_FALSE(process.wait(0));
+  EXPECT_TRUE(process.kill());
+}
+
 TEST(Process, IsAtTheHeadOfItsOwnGroup) {
   Process process = shell("cut -d' ' -f5 /proc/$$/stat");
   EXPECT_EQ(said(process.output_fd()), std::to_string(process.pid()) + "\n");

@@ -5,11 +5,13 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -162,6 +164,20 @@ TEST(Rendezvous, LeavesNothingBehindWhenNobodyComes) {
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder.path));
   EXPECT_EQ(open_files(), before);
+}
+
+TEST(Rendezvous, OutlivesAForkedCopyOfThisProcess) {
+  auto rendezvous = std::make_unique<Rendezvous>();
+  const std::string path = rendezvous->path();
+  const pid_t copy = ::fork();
+  if (copy == 0) {
+    rendezvous.reset();
+    ::_exit(0);
+  }
+  ASSERT_EQ(::waitpid(copy, nullptr, 0), copy);
+  EXPECT_TRUE(std::filesystem::exists(path));
+  rendezvous.reset();
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST(Rendezvous, GivesEachItsOwnToken) { EXPECT_NE(Rendezvous().token(), Rendezvous().token()); }
