@@ -5,23 +5,18 @@ array in another's memory goes as the place it has there. What is neither (a mem
 another library) goes as if it owned its elements; arrays of objects go as NumPy pickles them.
 """
 
-import threading
 from pickle import PickleBuffer
 from typing import Any
 
 import numpy as np
 
+from .reducing import here
+
 Array = np.ndarray[Any, Any]
-SMALL_BYTES = 64 << 10  # shorter memory goes in the stream and is owned where it arrives
 
 
-class Loading(threading.local):
-    """Whether long memory may stay where it was mapped; else it is copied."""
-
-    maps = False
-
-
-loading = Loading()
+def buffer_of(flat: Any) -> PickleBuffer:
+    return PickleBuffer(flat)
 
 
 def reduce(array: Array) -> Any:
@@ -30,7 +25,12 @@ def reduce(array: Array) -> Any:
     plain = (
         kind.__reduce__ is np.ndarray.__reduce__ and kind.__reduce_ex__ is np.ndarray.__reduce_ex__
     )
-    if not plain or array.dtype.hasobject or array.dtype.itemsize == 0 or isinstance(array, np.memmap):
+    if (
+        not plain
+        or array.dtype.hasobject
+        or array.dtype.itemsize == 0
+        or isinstance(array, np.memmap)
+    ):
         return NotImplemented
     form = array.shape, array.strides, array.dtype, array.flags.writeable, kind
     state = getattr(array, "__dict__", None) or None
@@ -44,7 +44,7 @@ def reduce(array: Array) -> Any:
         if flat is None:
             return NotImplemented
         form = copied.shape, copied.strides, *form[2:]
-    return owner, (PickleBuffer(flat), *form), state, None, None, set_dict
+    return owner, (buffer_of(flat), *form), state, None, None, set_dict
 
 
 def place_in(array: Array) -> tuple[Any, int] | None:
@@ -84,10 +84,10 @@ def owner(
     shape: tuple[int, ...],
     strides: tuple[int, ...],
     dtype: Any,
-    writeable: bool,  # noqa: FBT001  (a pickle calls it)
+    writeable: bool,
     kind: type[Array],
 ) -> Array:
-    mapped = isinstance(buffer, memoryview) and loading.maps
+    mapped = isinstance(buffer, memoryview) and here.maps
     array = kind.__new__(kind, shape, dtype, buffer, 0, strides) if np.prod(shape) else None
     if array is None:
         array = kind.__new__(kind, shape, dtype)
@@ -103,7 +103,7 @@ def view(
     shape: tuple[int, ...],
     strides: tuple[int, ...],
     dtype: Any,
-    writeable: bool,  # noqa: FBT001  (a pickle calls it)
+    writeable: bool,
     kind: type[Array],
 ) -> Array:
     memory = flat_bytes(base) if isinstance(base, np.ndarray) else base
@@ -119,3 +119,39 @@ def view(
 def set_dict(array: Array, state: dict[str, Any] | None) -> None:
     if state:
         array.__dict__.update(state)
+
+
+def content(array: Array) -> tuple[Any, ...] | bytes:
+    """Its elements where they are objects; else its form, and its memory where it isn't mapped."""
+    if array.dtype == object:
+        return tuple(array.ravel().tolist())
+    form = f"{array.shape}{array.strides}{array.dtype!r}{array.flags.writeable}".encode()
+    return form + array.tobytes("A") if array.flags.owndata else form
+
+
+def tell(array: Array) -> tuple[Any, ...]:
+    form = array.shape, array.strides, array.dtype, array.flags.writeable
+    if array.dtype == object:
+        return *form, array.ravel().tolist()
+    return *form, array.tobytes("A") if array.flags.owndata else None
+
+
+def put(array: Array, told: tuple[Any, ...]) -> None:
+    shape, _, dtype, writeable, elements = told
+    if not array.flags.writeable:
+        array.flags.writeable = True
+    if array.dtype == object:
+        for place, element in zip(np.ndindex(array.shape), elements, strict=True):
+            array[place] = element
+    else:
+        if dtype != array.dtype or shape != array.shape:
+            if np.prod(shape) * dtype.itemsize != array.nbytes:
+                array.resize(np.prod(shape) * dtype.itemsize // array.itemsize, refcheck=False)
+            array.shape = (array.size,)
+            array.dtype = dtype  # type: ignore[misc]
+            array.shape = shape
+        memory = None if elements is None else flat_bytes(array)
+        if memory is not None:
+            memory[:] = np.frombuffer(elements, np.uint8)
+    if array.flags.writeable != writeable:
+        array.flags.writeable = writeable

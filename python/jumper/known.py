@@ -1,57 +1,58 @@
-"""Objects that both processes have: what was done to them, and how it is done to the other's.
+"""What objects hold, kind by kind: how it is looked at, and how it is put into another's.
 
-The pickler's memo in one process and the unpickler's in the other give the same number to the same
-object. `Known` keeps what each one held when it arrived (its elements, not theirs) and compares by
-identity; so whatever a cell does to an object is seen at that object, however deep it lies.
+Contents are shallow: elements are compared by identity, so looking calls no code of the user's,
+and a change is seen at the object that it happened to.
 """
 
 import collections
+import operator
+import sys
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 import cloudpickle
 
-IMMUTABLE: Final = (str, bytes, tuple, frozenset, int, float, complex, range, slice, types.CodeType)
-Content = Any
+Content = tuple[Any, ...] | bytes
 
 
 @dataclass(frozen=True)
 class Kind:
-    """How one kind of object is looked at: `content` is compared and sent, `put` makes it so."""
+    """`content` is compared, `tell` (else `content`) is sent.
+
+    `prepare` may fail (it hashes keys) and changes nothing; `put` then makes it so.
+    """
 
     name: str
     content: Callable[[Any], Content]
-    put: Callable[[Any, Content], None]
+    prepare: Callable[[Any], Any]
+    put: Callable[[Any, Any], None]
+    tell: Callable[[Any], Any] | None = None
 
 
 def same(before: Content, now: Content) -> bool:
-    """By identity of the elements; containers of elements are tuples and dicts."""
-    if type(before) is not type(now):
-        return False
-    if isinstance(before, tuple):
-        return len(before) == len(now) and all(map(same_element, before, now))
-    if isinstance(before, dict):
-        return list(before) == list(now) and all(map(same_element, before.values(), now.values()))
-    return before is now or bool(before == now)
+    if isinstance(before, bytes):
+        return before == now
+    return len(before) == len(now) and all(map(operator.is_, before, now))
 
 
-def same_element(before: Any, now: Any) -> bool:
-    if before is now:
-        return True
-    nested = type(before) in (tuple, dict) and type(now) is type(before)
-    return nested and isinstance(before, Nested) and same(before, now)
+def flat(items: dict[Any, Any]) -> tuple[Any, ...]:
+    """Keys, then values."""
+    return (*items, *items.values())
 
 
-class Nested(tuple[Any, ...]):
-    """Contents of contents: compared element by element; any other tuple is one element."""
+def unflat(content: tuple[Any, ...]) -> dict[Any, Any]:
+    half = len(content) // 2
+    return dict(zip(content[:half], content[half:], strict=True))
 
-    __slots__ = ()
 
-
-def put_list(target: list[Any], content: Iterable[Any]) -> None:
+def put_list(target: list[Any], content: tuple[Any, ...]) -> None:
     list.__setitem__(target, slice(None), content)
+
+
+def dict_content(target: dict[Any, Any]) -> tuple[Any, ...]:
+    return *dict.keys(target), *dict.values(target)
 
 
 def put_dict(target: dict[Any, Any], content: dict[Any, Any]) -> None:
@@ -59,17 +60,17 @@ def put_dict(target: dict[Any, Any], content: dict[Any, Any]) -> None:
     dict.update(target, content)
 
 
-def put_ordered(target: "collections.OrderedDict[Any, Any]", content: tuple[Any, ...]) -> None:
-    target.clear()
-    for key, value in zip(content[::2], content[1::2], strict=True):
-        target[key] = value
+def ordered_content(target: "collections.OrderedDict[Any, Any]") -> tuple[Any, ...]:
+    return *target.keys(), *target.values()  # its own order isn't dict's
 
 
-def flat_items(target: "collections.OrderedDict[Any, Any]") -> tuple[Any, ...]:
-    return tuple(part for item in target.items() for part in item)
+def put_ordered(target: "collections.OrderedDict[Any, Any]", content: dict[Any, Any]) -> None:
+    collections.OrderedDict.clear(target)
+    for key, value in content.items():
+        collections.OrderedDict.__setitem__(target, key, value)
 
 
-def put_set(target: set[Any], content: Iterable[Any]) -> None:
+def put_set(target: set[Any], content: set[Any]) -> None:
     set.clear(target)
     set.update(target, content)
 
@@ -78,7 +79,7 @@ def put_bytearray(target: bytearray, content: bytes) -> None:
     target[:] = content
 
 
-def put_deque(target: "collections.deque[Any]", content: Iterable[Any]) -> None:
+def put_deque(target: "collections.deque[Any]", content: tuple[Any, ...]) -> None:
     target.clear()
     target.extend(content)
 
@@ -97,107 +98,171 @@ def put_cell(cell: types.CellType, content: tuple[Any, ...]) -> None:
         del cell.cell_contents
 
 
-FUNCTION: Final = ("__code__", "__defaults__", "__kwdefaults__", "__doc__", "__name__", "__qualname__")
+PARTS: Final = (
+    "__code__",
+    "__defaults__",
+    "__kwdefaults__",
+    "__doc__",
+    "__name__",
+    "__qualname__",
+)
 
 
-def function_content(function: types.FunctionType) -> dict[str, Any]:
-    fixed = {name: getattr(function, name) for name in FUNCTION}
-    return fixed | {f".{name}": value for name, value in vars(function).items()}
+def function_content(function: types.FunctionType) -> tuple[Any, ...]:
+    return *(getattr(function, name) for name in PARTS), *flat(function.__dict__)
 
 
-def put_function(function: types.FunctionType, content: dict[str, Any]) -> None:
-    vars(function).clear()
-    for name, value in content.items():
-        setattr(function, name.removeprefix("."), value)
+def put_function(function: types.FunctionType, content: tuple[Any, ...]) -> None:
+    for name, value in zip(PARTS, content[: len(PARTS)], strict=True):
+        setattr(function, name, value)
+    function.__dict__.clear()
+    function.__dict__.update(unflat(content[len(PARTS) :]))
 
 
-NOT_COPIED: Final = {"__dict__", "__weakref__", "_abc_impl", "__module__", "__firstlineno__"}
+NOT_PUT: Final = {"__dict__", "__weakref__", "_abc_impl", "__module__", "__firstlineno__"}
 
 
-def class_content(kind: type) -> dict[str, Any]:
-    """Its attributes, without what the interpreter makes of them."""
-    hidden = NOT_COPIED.union(slots_of(kind))
+def class_attributes(kind: type) -> dict[str, Any]:
+    """Without what the interpreter makes of them."""
+    hidden = NOT_PUT.union(own_slots(kind))
     return {name: value for name, value in vars(kind).items() if name not in hidden}
 
 
 def put_class(kind: type, content: dict[str, Any]) -> None:
-    for name in class_content(kind).keys() - content.keys():
-        delattr(kind, name)
-    now = vars(kind)
+    now = class_attributes(kind)
+    for name in now.keys() - content.keys():
+        type.__delattr__(kind, name)
     for name, value in content.items():
-        if now.get(name, content) is not value:
-            setattr(kind, name, value)
+        if name not in now or now[name] is not value:
+            type.__setattr__(kind, name, value)
 
 
-def slots_of(kind: type) -> tuple[str, ...]:
+def own_slots(kind: type) -> tuple[str, ...]:
     slots = vars(kind).get("__slots__", ())
-    return (slots,) if isinstance(slots, str) else tuple(slots)
+    names = (slots,) if isinstance(slots, str) else tuple(slots)
+    owner = "_" + kind.__name__.lstrip("_")
+    return tuple(owner + name if is_private(name) else name for name in names)
+
+
+def is_private(name: str) -> bool:
+    """Whether the compiler has put the class's name before it."""
+    return name.startswith("__") and not name.endswith("__")
 
 
 def all_slots(kind: type) -> list[str]:
-    names = [name for base in kind.__mro__ for name in slots_of(base)]
+    names = (name for base in kind.__mro__ for name in own_slots(base))
     return [name for name in names if name not in ("__dict__", "__weakref__")]
 
 
 def attributes(thing: Any) -> dict[str, Any]:
-    found = dict(vars(thing)) if hasattr(thing, "__dict__") else {}
+    found = dict(instance_dict(thing) or {})
     for name in all_slots(type(thing)):
-        value = getattr(thing, name, found)
-        if value is not found:
-            found[name] = value
+        try:
+            found[name] = object.__getattribute__(thing, name)
+        except AttributeError:
+            continue
+    return found
+
+
+def instance_dict(thing: Any) -> dict[str, Any] | None:
+    try:
+        found: dict[str, Any] = object.__getattribute__(thing, "__dict__")
+    except AttributeError:
+        return None
     return found
 
 
 def put_attributes(thing: Any, content: dict[str, Any]) -> None:
-    for name in attributes(thing).keys() - content.keys():
-        object.__delattr__(thing, name)
-    for name, value in content.items():
-        if getattr(thing, name, content) is not value:
-            object.__setattr__(thing, name, value)
+    slots = all_slots(type(thing))
+    for name in slots:
+        if name in content:
+            object.__setattr__(thing, name, content[name])
+        elif name in attributes(thing):
+            object.__delattr__(thing, name)
+    own = instance_dict(thing)
+    if own is not None:
+        own.clear()
+        own.update((name, value) for name, value in content.items() if name not in slots)
 
 
-KINDS: Final[dict[type, Kind]] = {
-    list: Kind("list", tuple, put_list),
-    dict: Kind("dict", dict, put_dict),
-    set: Kind("set", tuple, put_set),
-    bytearray: Kind("bytearray", bytes, put_bytearray),
-    collections.OrderedDict: Kind("ordered", flat_items, put_ordered),
-    collections.deque: Kind("deque", tuple, put_deque),
-    types.CellType: Kind("cell", cell_content, put_cell),
-    types.FunctionType: Kind("function", function_content, put_function),
-    type: Kind("class", class_content, put_class),
-    object: Kind("attributes", attributes, put_attributes),
+def itself(content: Any) -> Any:
+    return content
+
+
+LIST: Final = Kind("list", lambda it: (*list.__iter__(it),), itself, put_list)
+DICT: Final = Kind("dict", dict_content, unflat, put_dict)
+SET: Final = Kind("set", lambda it: (*set.__iter__(it),), set, put_set)
+BYTES: Final = Kind("bytearray", bytes, itself, put_bytearray)
+ORDERED: Final = Kind("ordered", ordered_content, unflat, put_ordered)
+DEQUE: Final = Kind("deque", tuple, itself, put_deque)
+CELL: Final = Kind("cell", cell_content, itself, put_cell)
+FUNCTION: Final = Kind("function", function_content, itself, put_function)
+CLASS: Final = Kind("class", lambda it: flat(class_attributes(it)), unflat, put_class)
+ATTRIBUTES: Final = Kind("attributes", lambda it: flat(attributes(it)), unflat, put_attributes)
+
+EXACT: Final = {
+    list: LIST,
+    dict: DICT,
+    set: SET,
+    bytearray: BYTES,
+    collections.OrderedDict: ORDERED,
+    collections.deque: DEQUE,
+    types.CellType: CELL,
+    types.FunctionType: FUNCTION,
 }
-BY_NAME: Final = {kind.name: kind for kind in KINDS.values()}
-CONTAINERS: Final = (collections.OrderedDict, collections.deque, list, dict, set, bytearray)
+CONTAINERS: Final = (
+    (collections.OrderedDict, ORDERED),
+    (collections.deque, DEQUE),
+    (list, LIST),
+    (dict, DICT),
+    (set, SET),
+    (bytearray, BYTES),
+)
+KINDS: Final[dict[str, Kind]] = {kind.name: kind for kind in (*EXACT.values(), CLASS, ATTRIBUTES)}
 
 
-def kinds_of(thing: Any) -> list[Kind]:
-    """What it is made of; a subclass of list, say, of elements and of attributes."""
-    kind = type(thing)
-    if kind in KINDS and kind is not type and kind is not object:
-        return [KINDS[kind]]
-    if kind in IMMUTABLE or thing is None:
-        return []
-    if isinstance(thing, type):
-        return [KINDS[type]] if is_of_notebook(thing) else []
-    container = next((KINDS[base] for base in CONTAINERS if isinstance(thing, base)), None)
-    found = [container] if container else []
-    has_attributes = hasattr(thing, "__dict__") or all_slots(kind)
-    if has_attributes and (container or pickles_plainly(kind)):
-        found.append(KINDS[object])
-    return found
+def kinds_of_type(kind: type) -> tuple[Kind, ...]:
+    """What all of this type are made of; a subclass of list, say, of elements and attributes."""
+    if kind in EXACT:
+        return (EXACT[kind],)
+    if issubclass(kind, type):
+        return (CLASS,)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and issubclass(kind, numpy.ndarray):
+        return (array_kind(),) if kind.__reduce__ is numpy.ndarray.__reduce__ else ()
+    inner = next((found for base, found in CONTAINERS if issubclass(kind, base)), None)
+    has_attributes = kind.__dictoffset__ != 0 or bool(all_slots(kind))
+    if inner is not None:
+        return (inner, ATTRIBUTES) if has_attributes else (inner,)
+    return (ATTRIBUTES,) if has_attributes and is_plain(kind) else ()
+
+
+def array_kind() -> Kind:
+    from . import arrays
+
+    if "array" not in KINDS:
+        KINDS["array"] = Kind("array", arrays.content, itself, arrays.put, arrays.tell)
+    return KINDS["array"]
+
+
+def kind_of_name(name: str) -> Kind:
+    return array_kind() if name == "array" else KINDS[name]
 
 
 def is_of_notebook(kind: type) -> bool:
-    return bool(cloudpickle.cloudpickle._should_pickle_by_reference(kind)) is False
+    by_reference = cloudpickle.cloudpickle._should_pickle_by_reference  # noqa: SLF001
+    return not by_reference(kind)
 
 
-def pickles_plainly(kind: type) -> bool:
+REDUCING: Final = ("__reduce__", "__reduce_ex__")
+
+
+def is_plain(kind: type) -> bool:
     """Whether its attributes are all that there is to it."""
     return (
-        kind.__reduce__ is object.__reduce__
-        and kind.__reduce_ex__ is object.__reduce_ex__
+        bool(kind.__flags__ & (1 << 9))  # Py_TPFLAGS_HEAPTYPE: not made in C
+        and all(getattr(kind, name) is getattr(object, name) for name in REDUCING)
         and getattr(kind, "__getstate__", None) is getattr(object, "__getstate__", None)
         and not hasattr(kind, "__setstate__")
+        and kind.__basicsize__ <= object.__basicsize__ + 8 * (len(all_slots(kind)) + 2)
     )

@@ -3,7 +3,7 @@
 from typing import Any, Final, NoReturn
 
 
-class CannotCarry(RuntimeError):
+class CannotCarry(RuntimeError):  # noqa: N818  (what the user reads)
     """Something was used that stayed in the other process."""
 
 
@@ -45,13 +45,18 @@ def name_it(placeholder: Placeholder, label: str) -> None:
 
 
 # All that an object may be asked but for what every object answers: type, repr, ==, hash.
-USES: Final = (
+USES: Final = (  # noqa: SIM905
     "abs add aenter aexit aiter and anext await bool buffer bytes call ceil complex contains "
     "delitem divmod enter exit float floor floordiv format ge getitem gt iadd iand ifloordiv "
-    "ilshift imatmul imod imul index int invert ior ipow irshift isub iter itruediv ixor le "
-    "len lshift lt matmul mod mul neg next or pos pow radd rand rdivmod reversed rfloordiv "
-    "rlshift rmatmul rmod rmul ror round rpow rrshift rshift rsub rtruediv rxor setitem str sub "
-    "truediv trunc xor delattr array"
+    "ilshift imatmul imod imul index int invert ior ipow irshift isub iter itruediv ixor le len "
+    "lshift lt matmul mod mul neg next or pos pow radd rand rdivmod reversed rfloordiv rlshift "
+    "rmatmul rmod rmul ror round rpow rrshift rshift rsub rtruediv rxor setitem str sub truediv "
+    "trunc xor delattr array"
 ).split()
 for use in USES:
     setattr(Placeholder, f"__{use}__", refuse)
+
+
+def place(label: str, reason: str) -> Placeholder:
+    """What a pickle calls."""
+    return Placeholder(label, reason)

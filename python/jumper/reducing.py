@@ -11,9 +11,8 @@ import sys
 import types
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Final
-
-from .placeholders import Placeholder
 
 Reduced = Any  # what object.__reduce_ex__ gives, or NotImplemented
 
@@ -30,29 +29,22 @@ STAY: Final = frozenset(
 
 
 def type_name(kind: type) -> str:
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return (
+        kind.__qualname__
+        if kind.__module__ == "builtins"
+        else f"{kind.__module__}.{kind.__qualname__}"
+    )
 
 
-class Here(types.SimpleNamespace):
-    """What `shell`, `namespace` and `main` mean in this process."""
+@dataclass
+class Here:
+    """What is this process's own."""
 
-    namespace: dict[str, Any]
-    shell: Any
-
-
-here = Here(namespace={}, shell=None)
+    namespace: dict[str, Any] = field(default_factory=dict)  # the notebook's
+    maps: bool = False  # whether long memory of arrays stays where it was mapped
 
 
-def user_namespace() -> dict[str, Any]:
-    return here.namespace
-
-
-def shell() -> Any:
-    return here.shell
-
-
-def standard(name: str) -> Any:
-    return getattr(sys, name)
+here: Final = Here()
 
 
 def reduce_module(module: types.ModuleType) -> Reduced:
@@ -136,7 +128,7 @@ def set_function(function: types.FunctionType, state: dict[str, Any]) -> None:
 
 def reduce_cell(cell: types.CellType) -> Reduced:
     try:
-        content = (cell.cell_contents,)
+        content: tuple[Any, ...] = (cell.cell_contents,)
     except ValueError:
         content = ()
     return types.CellType, (), content, None, None, set_cell
@@ -176,10 +168,17 @@ def reduce_lru_cache(cached: Any) -> Reduced:
     if is_importable(cached):
         return NotImplemented
     how = cached.cache_parameters()
-    return make_lru_cache, (how["maxsize"], how["typed"], cached.__wrapped__), vars(cached), None, None, set_vars
+    return (
+        make_lru_cache,
+        (how["maxsize"], how["typed"], cached.__wrapped__),
+        vars(cached),
+        None,
+        None,
+        set_vars,
+    )
 
 
-def make_lru_cache(maxsize: int | None, typed: bool, wrapped: Callable[..., Any]) -> Any:  # noqa: FBT001
+def make_lru_cache(maxsize: int | None, typed: bool, wrapped: Callable[..., Any]) -> Any:
     """Empty: what it has kept so far it may compute again."""
     return functools.lru_cache(maxsize, typed)(wrapped)
 
@@ -190,17 +189,9 @@ def reduce_memoryview(view: memoryview) -> Reduced:
     return NotImplemented
 
 
-def cast_memoryview(obj: Any, form: str, shape: tuple[int, ...], readonly: bool) -> memoryview:  # noqa: FBT001
+def cast_memoryview(obj: Any, form: Any, shape: tuple[int, ...], readonly: bool) -> memoryview:
     whole = memoryview(obj).cast("B").cast(form, shape) if form != "B" else memoryview(obj)
     return whole.toreadonly() if readonly else whole
-
-
-def placeholder(label: str, reason: str) -> Placeholder:
-    return Placeholder(label, reason)
-
-
-def stay(thing: Any, reason: str) -> Reduced:
-    return placeholder, (f"a {type_name(type(thing))}", reason)
 
 
 REDUCERS: Final[dict[type, Callable[[Any], Reduced]]] = {

@@ -1,0 +1,168 @@
+"""The pickler that takes a namespace apart, and the unpickler that puts it together again.
+
+The n-th object that the one has memoized is the n-th of the other: so both sides have numbers for
+the objects they share. Numbers below that of the first carried object are the *ends*: what both
+processes have in a form of their own (the namespace, the shell, the standard streams).
+"""
+
+import copyreg
+import pickle
+import struct
+import sys
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import cloudpickle
+
+from . import reducing
+from .placeholders import place
+from .streams import Collector, Stream
+
+PROTOCOL: Final = 5
+Reduced = Any
+GLOBALS: Final = (type, types.FunctionType)
+
+
+class Stays(Exception):  # noqa: N818  (it is no error where it is caught)
+    """An object can't go; the namespace is pickled again, with it left out."""
+
+
+class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+    """`careful`: each object is tried, and what can't go is replaced by a placeholder.
+
+    Otherwise the first one that can't go ends the dump with some exception.
+    """
+
+    def __init__(self, collector: Collector, *, careful: bool) -> None:
+        super().__init__(collector, PROTOCOL, buffer_callback=collector.keep_buffer)
+        self._collector = collector
+        self._careful = careful
+        self._ways: dict[type, Callable[[Any], Reduced]] = {}
+        self._subject: tuple[str, Any] = ("", None)
+        self.left: dict[str, str] = {}  # what stays: its name, or what of a name's; and why
+
+    def share_ends(self, ends: Sequence[Any]) -> None:
+        """The first act; `Unpickler.share_ends` is its counterpart."""
+        self.memo = {id(end): (number, end) for number, end in enumerate(ends)}
+
+    def dump_named(self, name: str, value: Any) -> None:
+        """The same as `dump`; what stays is named by it."""
+        self._subject = name, value
+        self.dump(value)
+
+    def reducer_override(self, obj: Any) -> Reduced:
+        kind = type(obj)
+        way = self._ways.get(kind)
+        if way is None:
+            way = self._ways[kind] = self._way_of(kind)
+        return way(obj)
+
+    def _way_of(self, kind: type) -> Callable[[Any], Reduced]:
+        if reducing.type_name(kind) in reducing.STAY:
+            return self._stay
+        if kind in reducing.REDUCERS:
+            reduce = reducing.REDUCERS[kind]
+            return lambda obj: self._own(obj, reduce)
+        if issubclass(kind, types.ModuleType):
+            return lambda obj: self._own(obj, reducing.reduce_module)
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and issubclass(kind, numpy.ndarray):
+            from . import arrays
+
+            return lambda obj: self._own(obj, arrays.reduce)
+        if self._careful:
+            return self._try
+        return self._usual
+
+    def _usual(self, obj: Any) -> Reduced:
+        return super().reducer_override(obj)
+
+    def _own(self, obj: Any, reduce: Callable[[Any], Reduced]) -> Reduced:
+        reduced = reduce(obj)
+        if reduced is not NotImplemented:
+            return reduced
+        return self._try(obj) if self._careful else self._usual(obj)
+
+    def _stay(self, obj: Any, reason: str = "") -> Reduced:
+        if not self._careful:
+            raise Stays
+        kind = reducing.type_name(type(obj))
+        name, value = self._subject
+        label = name if obj is value else f"{kind} in {name}" if name else kind
+        self.left[label] = reason or f"a {kind} belongs to its process"
+        return place, (label, self.left[label])
+
+    def _try(self, obj: Any) -> Reduced:
+        try:
+            reduced = super().reducer_override(obj)
+            if reduced is NotImplemented and isinstance(obj, GLOBALS):
+                name = getattr(obj, "__qualname__", obj.__name__)
+                return reduced if self._is_found(obj, name) else self._stay(obj, "no module has it")
+            if reduced is NotImplemented:
+                reduced = self._reduce(obj)
+        except Exception as error:  # noqa: BLE001  (any code may be called)
+            return self._stay(obj, first_line(error))
+        if isinstance(reduced, str) and not self._is_found(obj, reduced):
+            return self._stay(obj, f"its module has no {reduced}")
+        if not isinstance(reduced, str) and not is_reduction(reduced):
+            return self._stay(obj, "its __reduce__ gives something that pickle can't use")
+        return reduced
+
+    def _reduce(self, obj: Any) -> Reduced:
+        kind = type(obj)
+        reduce = self.dispatch_table.get(kind) or copyreg.dispatch_table.get(kind)
+        return reduce(obj) if reduce is not None else obj.__reduce_ex__(PROTOCOL)
+
+    def _is_found(self, obj: Any, name: str) -> bool:
+        if obj in (type(None), type(NotImplemented), type(...)):
+            return True
+        module = pickle.whichmodule(obj, name)  # type: ignore[attr-defined]
+        found: Any = sys.modules.get(module)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        return found is obj or getattr(obj, "__self__", None) is not None
+
+
+def is_reduction(reduced: Any) -> bool:
+    return (
+        isinstance(reduced, tuple)
+        and 2 <= len(reduced) <= 6
+        and callable(reduced[0])
+        and isinstance(reduced[1], tuple)
+    )
+
+
+def first_line(error: BaseException) -> str:
+    text = str(error).strip()
+    return text.splitlines()[0][:200] if text else type(error).__name__
+
+
+class Returning(Pickler):
+    """Writes objects that the other process has as their numbers; a number tells identity."""
+
+    def __init__(self, collector: Collector, numbers: Mapping[int, int]) -> None:
+        super().__init__(collector, careful=True)
+        self._numbers = numbers  # by id
+
+    def persistent_id(self, obj: Any) -> int | None:
+        return self._numbers.get(id(obj))
+
+
+class Unpickler(pickle.Unpickler):
+    """`known`: what persistent ids stand for; the ends first, in a process that shares them."""
+
+    def __init__(
+        self, stream: Stream, buffers: Sequence[memoryview], known: Mapping[int, Any]
+    ) -> None:
+        super().__init__(stream, buffers=buffers)
+        self._known = known
+
+    def persistent_load(self, pid: Any) -> Any:
+        return self._known[pid]
+
+
+def first_words(ends: int) -> bytes:
+    """A pickle that gives an unpickler's memo the ends: its setter can't."""
+    each = [b"J" + struct.pack("<i", number) + b"Q\x94" + b"0" for number in range(ends)]
+    return b"\x80\x05" + b"".join(each) + b"N."

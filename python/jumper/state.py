@@ -1,0 +1,327 @@
+"""The namespace on its way to an engine and back.
+
+There: all names in one stream, each object once, what can't go as a placeholder. Back: what the
+cell made, and what it changed of the objects that both have; loaded whole before anything of the
+kernel's is touched, so it is put there wholly or not at all.
+"""
+
+import pickle
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from . import _native, changes, reducing
+from .pickling import Pickler, Returning, Unpickler, first_line, first_words
+from .placeholders import Placeholder, place
+from .streams import Collector, Place, Stream
+
+# What the shells keep themselves: it goes there, so that cells may use it, but isn't brought back.
+KEPT: Final = re.compile(r"_i\d*|_ii|_iii|_\d+|_ih|_dh|In|Out|_oh|_|__|___")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How to carry. `directory` is for the transport "file"."""
+
+    pickler: str = "cloudpickle"
+    transport: str = "memfd"
+    workers: int = 2
+    directory: str = ""
+
+
+@dataclass
+class Head:
+    """What the receiver of a segment must know before it can read it."""
+
+    pieces: list[Place]
+    buffers: list[Place]
+    names: list[str] = field(default_factory=list)
+    changed: list[Place] = field(default_factory=list)  # back only: ranges of the first segment
+
+
+def ends(shell: Any) -> list[Any]:
+    """What both processes have in a form of their own, in the same order; no object twice."""
+    namespace = shell.user_ns
+    found = [
+        namespace,
+        shell,
+        sys.stdout,
+        sys.stderr,
+        sys.stdin,
+        namespace.get("get_ipython"),
+        namespace.get("exit"),
+        namespace.get("quit"),
+        getattr(shell, "user_module", None),
+        getattr(shell, "displayhook", None),
+        getattr(shell, "display_pub", None),
+    ]
+    ids = {id(end): number for number, end in enumerate(found)}
+    return [
+        end if end is not None and ids[id(end)] == number else object()
+        for number, end in enumerate(found)
+    ]
+
+
+def write(
+    collector: Collector, choice: Choice, changed: Sequence[memoryview] = ()
+) -> tuple[Head, int]:
+    writer = _native.SegmentWriter(choice.transport, choice.directory)
+    pieces, buffers = collector.places(writer.add)
+    head = Head(pieces, buffers, changed=[writer.add(one) for one in changed])
+    return head, writer.finish(choice.workers)
+
+
+class Segment:
+    """One that has come: its stream and its buffers."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.mapping = _native.SegmentMapping(descriptor)
+
+    def views(self, places: Sequence[Place]) -> list[memoryview]:
+        return [self.mapping.view(*place) for place in places]
+
+
+class HeldBack:
+    """In the kernel's stream, a name's value that the engine could not load."""
+
+    def __init__(self, name: str, value: Any, reason: str) -> None:
+        self.name, self.value, self.reason = name, value, reason
+
+    def __reduce__(self) -> Any:
+        return place, (self.name, self.reason)
+
+
+class Carried:
+    """The kernel's side of one run."""
+
+    def __init__(self, shell: Any, choice: Choice) -> None:
+        self._namespace: dict[str, Any] = shell.user_ns
+        self._shell, self._choice = shell, choice
+        self._held_back: dict[str, str] = {}
+        self._failing = ""
+        self._pickler: Pickler | None = None
+        self._buffers: list[pickle.PickleBuffer] = []
+        self.left: dict[str, str] = {}  # what stays here, and why
+
+    def hold_back(self, names: Mapping[str, str]) -> None:
+        """These stay here: the engine could not load them."""
+        self._held_back.update(names)
+
+    def pack(self) -> tuple[bytes, int]:
+        """What the engine's `load` takes; the descriptor is the caller's."""
+        reducing.here.namespace = self._namespace
+        try:
+            collector, names = self._dump(careful=False)
+        except Exception:  # noqa: BLE001  (anything may be raised by what can't go)
+            collector, names = self._dump_carefully()
+        head, descriptor = write(collector, self._choice)
+        head.names = names
+        self._buffers = collector.buffers
+        return pickle.dumps(head), descriptor
+
+    def _dump_carefully(self) -> tuple[Collector, list[str]]:
+        while True:
+            try:
+                return self._dump(careful=True)
+            except Exception as error:
+                if not self._failing:
+                    raise
+                self._held_back[self._failing] = first_line(error)
+
+    def _dump(self, *, careful: bool) -> tuple[Collector, list[str]]:
+        collector = Collector()
+        pickler = self._pickler = Pickler(collector, careful=careful)
+        shared = ends(self._shell)
+        collector.write(first_words(len(shared)))
+        pickler.share_ends(shared)
+        names = []
+        for name, value in list(self._namespace.items()):
+            if not self._goes(name, value):
+                continue
+            self._failing = name
+            reason = self._held_back.get(name)
+            pickler.dump_named(name, value if reason is None else HeldBack(name, value, reason))
+            names.append(name)
+        self._failing = ""
+        self.left = {**self._held_back, **pickler.left}
+        return collector, names
+
+    def _goes(self, name: str, value: Any) -> bool:
+        if KEPT.fullmatch(name):
+            return True
+        if name.startswith("__") and name.endswith("__"):
+            return False
+        hidden = self._shell.user_ns_hidden
+        return name not in hidden or hidden[name] is not value
+
+    def apply(self, head: bytes, descriptor: int) -> Any:
+        """Puts what came back, wholly or not at all, and returns `pack_back`'s result."""
+        told: Head = pickle.loads(head)  # noqa: S301  (our child's)
+        segment = Segment(descriptor)
+        buffers = segment.views(told.buffers)
+        unpickler = Unpickler(Stream(segment.views(told.pieces)), buffers, self._objects())
+        back: Back = unpickler.load()
+        objects = self._objects()
+        updates = [(objects[n], kind, changes.prepare(kind, it)) for n, kind, it in back.updates]
+        # From here on nothing of the user's is called but __setstate__.
+        for (number, offset, size), where in zip(back.ranges, told.changed, strict=True):
+            with self._buffers[number].raw() as whole:
+                whole[offset : offset + size] = segment.mapping.view(*where)
+        self._release()
+        for thing, kind, content in updates:
+            changes.put(thing, kind, content)
+        self._namespace.update(back.names)
+        for name in back.deleted:
+            self._namespace.pop(name, None)
+        return back.result
+
+    def _objects(self) -> dict[int, Any]:
+        assert self._pickler is not None  # noqa: S101  (pack came first)
+        known = dict(self._pickler.memo.copy().values())
+        for number, thing in known.items():
+            if type(thing) is HeldBack:
+                known[number] = thing.value
+        return known
+
+    def _release(self) -> None:
+        for buffer in self._buffers:
+            buffer.release()
+        self._buffers = []
+
+
+@dataclass
+class Back:
+    """The stream of the way back."""
+
+    names: dict[str, Any]
+    deleted: list[str]
+    updates: list[changes.Update]
+    ranges: list[tuple[int, int, int]]  # buffer, offset_bytes in it, size_bytes
+    result: Any
+
+
+class Arrived:
+    """The engine's side of one run; `shell` is its own."""
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self._namespace: dict[str, Any] = shell.user_ns
+        self._before: dict[str, Any] = {}
+        self._known = changes.Known({}, 0)
+        self._segment: Segment  # from `load` on
+        self._places: list[Place] = []
+        self.left: dict[str, str] = {}
+
+    def load(self, head: bytes, descriptor: int) -> dict[str, str]:
+        """Fills the namespace; or names what can't be loaded, and leaves it as it was."""
+        told: Head = pickle.loads(head)  # noqa: S301  (the kernel's)
+        reducing.here.namespace = self._namespace
+        segment = self._segment = Segment(descriptor)
+        self._places = told.buffers
+        shared = ends(self._shell)
+        stream = Stream(segment.views(told.pieces))
+        unpickler = Unpickler(stream, segment.views(told.buffers), dict(enumerate(shared)))
+        values = {}
+        reducing.here.maps = True
+        try:
+            unpickler.load()  # the ends
+            for name in told.names:
+                try:
+                    values[name] = unpickler.load()
+                except Exception as error:  # noqa: BLE001
+                    return {name: f"{type(error).__name__}: {first_line(error)}"}
+        finally:
+            reducing.here.maps = False
+        self._namespace.update(values)
+        self._sync_history()
+        self._before = dict(self._namespace)
+        self._known = changes.Known(unpickler.memo.copy(), len(shared))
+        return {}
+
+    def _sync_history(self) -> None:
+        """The shell's own history is what the names hold."""
+        names, shell = self._namespace, self._shell
+        shell.history_manager.input_hist_parsed = names.get("_ih", [])
+        for number in (1, 2, 3):
+            name = "_" * number
+            setattr(shell.displayhook, name, names.get(name, ""))
+
+    def pack_back(self, result: Any, choice: Choice = Choice()) -> tuple[bytes, int]:
+        self._forget_result()
+        updates = list(self._known.changes())
+        ranges = self._changed_ranges()
+        names, deleted = self._changed_names()
+        collector = self._dump(Back(names, deleted, updates, ranges, result))
+        views = [
+            self._segment.mapping.view(self._places[n][0] + at, size) for n, at, size in ranges
+        ]
+        head, descriptor = write(collector, choice, views)
+        return pickle.dumps(head), descriptor
+
+    def _dump(self, back: Back) -> Collector:
+        """What can't go is replaced in `back`, where that wasn't possible within it."""
+        for attempt in ("whole", "checked"):
+            collector = Collector()
+            pickler = Returning(collector, self._known.numbers)
+            try:
+                pickler.dump(back)
+            except Exception:
+                if attempt == "checked":
+                    raise
+                self._check(back)
+            else:
+                self.left.update(pickler.left)
+                break
+        return collector
+
+    def _check(self, back: Back) -> None:
+        for name, value in back.names.items():
+            if (reason := self._refusal(value)) is not None:
+                self.left[name] = reason
+                back.names[name] = Placeholder(name, reason)
+        back.updates = [one for one in back.updates if self._refusal(one) is None]
+        if (reason := self._refusal(back.result)) is not None:
+            back.result = Placeholder("the cell's result", reason)
+
+    def _refusal(self, value: Any) -> str | None:
+        try:
+            Returning(Collector(), self._known.numbers).dump(value)
+        except Exception as error:  # noqa: BLE001
+            return first_line(error)
+        return None
+
+    def _forget_result(self) -> None:
+        """The kernel's display hook keeps the cell's values itself."""
+        shell, out = self._shell, self._namespace.get("_oh")
+        if isinstance(out, dict) and shell.execution_count in out:
+            del out[shell.execution_count]
+
+    def _changed_ranges(self) -> list[tuple[int, int, int]]:
+        assert self._segment is not None  # noqa: S101
+        return [
+            (number, offset - begin, size)
+            for number, (begin, whole) in enumerate(self._places)
+            for offset, size in self._segment.mapping.changed(begin, whole)
+        ]
+
+    def _changed_names(self) -> tuple[dict[str, Any], list[str]]:
+        now, before = self._namespace, self._before
+        missing = object()
+        names = {
+            name: value
+            for name, value in now.items()
+            if self._comes_back(name, value)
+            and (before.get(name, missing) is not value or self._is_replaced(value))
+        }
+        return names, [name for name in before if name not in now and not KEPT.fullmatch(name)]
+
+    def _is_replaced(self, value: Any) -> bool:
+        """Whether the kernel gets a new object for one that it has."""
+        return id(value) in self._known.replaced
+
+    def _comes_back(self, name: str, value: Any) -> bool:
+        if name in ("_", "__", "___"):
+            return getattr(self._shell.displayhook, name, value) is not value
+        return not KEPT.fullmatch(name) and name != "__builtins__"
