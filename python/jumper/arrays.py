@@ -5,6 +5,7 @@ array in another's memory goes as the place it has there. What is neither (a mem
 another library) goes as if it owned its elements; arrays of objects go as NumPy pickles them.
 """
 
+import mmap
 from pickle import PickleBuffer
 from typing import Any
 
@@ -25,26 +26,29 @@ def reduce(array: Array) -> Any:
     plain = (
         kind.__reduce__ is np.ndarray.__reduce__ and kind.__reduce_ex__ is np.ndarray.__reduce_ex__
     )
-    if (
-        not plain
-        or array.dtype.hasobject
-        or array.dtype.itemsize == 0
-        or isinstance(array, np.memmap)
-    ):
+    if not plain or array.dtype.hasobject or array.dtype.itemsize == 0:
         return NotImplemented
+    if isinstance(array, np.memmap) and isinstance(array.base, mmap.mmap):
+        return reduce_file(array)
     form = array.shape, array.strides, array.dtype, array.flags.writeable, kind
-    state = getattr(array, "__dict__", None) or None
+    state = None if isinstance(array, np.memmap) else getattr(array, "__dict__", None) or None
     place = place_in(array)
     if place is not None:
         return view, (*place, *form), state, None, None, set_dict
     flat = flat_bytes(array)
     if flat is None:
-        copied = array.copy(order="K")  # holes in its memory: nobody else sees them
-        flat = flat_bytes(copied)
-        if flat is None:
-            return NotImplemented
-        form = copied.shape, copied.strides, *form[2:]
+        return NotImplemented
     return owner, (buffer_of(flat), *form), state, None, None, set_dict
+
+
+def reduce_file(array: Any) -> Any:
+    """Both processes map the file; where the mapping is private, the array's bytes go."""
+    if array.filename is None or array.mode == "c":
+        return np.ndarray.__reduce_ex__(array, 5)
+    mode = "r" if array.mode == "r" else "r+"
+    order = "C" if array.flags.c_contiguous else "F"
+    what = str(array.filename), array.dtype, mode, array.offset, array.shape, order
+    return np.memmap, what
 
 
 def place_in(array: Array) -> tuple[Any, int] | None:
@@ -88,9 +92,9 @@ def owner(
     kind: type[Array],
 ) -> Array:
     mapped = isinstance(buffer, memoryview) and here.maps
-    array = kind.__new__(kind, shape, dtype, buffer, 0, strides) if np.prod(shape) else None
+    array = np.ndarray.__new__(kind, shape, dtype, buffer, 0, strides) if np.prod(shape) else None
     if array is None:
-        array = kind.__new__(kind, shape, dtype)
+        array = np.ndarray.__new__(kind, shape, dtype)
     elif not mapped:
         array = array.copy(order="K")
     array.flags.writeable = writeable
@@ -108,9 +112,11 @@ def view(
 ) -> Array:
     memory = flat_bytes(base) if isinstance(base, np.ndarray) else base
     if not np.prod(shape):
-        array = kind.__new__(kind, shape, dtype)
+        array = np.ndarray.__new__(kind, shape, dtype)
     else:
-        array = kind.__new__(kind, shape, dtype, memory, offset, strides)
+        array = np.ndarray.__new__(kind, shape, dtype, memory, offset, strides)
+    if kind is np.memmap:
+        array.__array_finalize__(base)
     if array.flags.writeable != writeable:
         array.flags.writeable = writeable
     return array
@@ -153,5 +159,7 @@ def put(array: Array, told: tuple[Any, ...]) -> None:
         memory = None if elements is None else flat_bytes(array)
         if memory is not None:
             memory[:] = np.frombuffer(elements, np.uint8)
+        elif elements is not None:
+            array[...] = np.frombuffer(elements, dtype).reshape(shape)
     if array.flags.writeable != writeable:
         array.flags.writeable = writeable

@@ -119,7 +119,14 @@ def put_function(function: types.FunctionType, content: tuple[Any, ...]) -> None
     function.__dict__.update(unflat(content[len(PARTS) :]))
 
 
-NOT_PUT: Final = {"__dict__", "__weakref__", "_abc_impl", "__module__", "__firstlineno__"}
+NOT_PUT: Final = {
+    "__dict__",
+    "__weakref__",
+    "_abc_impl",
+    "__module__",
+    "__firstlineno__",
+    "__slotnames__",
+}
 
 
 def class_attributes(kind: type) -> dict[str, Any]:
@@ -135,6 +142,17 @@ def put_class(kind: type, content: dict[str, Any]) -> None:
     for name, value in content.items():
         if name not in now or now[name] is not value:
             type.__setattr__(kind, name, value)
+
+
+def module_content(module: types.ModuleType) -> tuple[Any, ...]:
+    """Of one that can't be imported; the others are as their files have them."""
+    imported = sys.modules.get(module.__name__) is module
+    return () if imported else flat(vars(module))
+
+
+def put_module(module: types.ModuleType, content: dict[str, Any]) -> None:
+    vars(module).clear()
+    vars(module).update(content)
 
 
 def own_slots(kind: type) -> tuple[str, ...]:
@@ -197,6 +215,7 @@ ORDERED: Final = Kind("ordered", ordered_content, unflat, put_ordered)
 DEQUE: Final = Kind("deque", tuple, itself, put_deque)
 CELL: Final = Kind("cell", cell_content, itself, put_cell)
 FUNCTION: Final = Kind("function", function_content, itself, put_function)
+MODULE: Final = Kind("module", module_content, unflat, put_module)
 CLASS: Final = Kind("class", lambda it: flat(class_attributes(it)), unflat, put_class)
 ATTRIBUTES: Final = Kind("attributes", lambda it: flat(attributes(it)), unflat, put_attributes)
 
@@ -209,6 +228,7 @@ EXACT: Final = {
     collections.deque: DEQUE,
     types.CellType: CELL,
     types.FunctionType: FUNCTION,
+    types.ModuleType: MODULE,
 }
 CONTAINERS: Final = (
     (collections.OrderedDict, ORDERED),
@@ -229,7 +249,10 @@ def kinds_of_type(kind: type) -> tuple[Kind, ...]:
         return (CLASS,)
     numpy = sys.modules.get("numpy")
     if numpy is not None and issubclass(kind, numpy.ndarray):
-        return (array_kind(),) if kind.__reduce__ is numpy.ndarray.__reduce__ else ()
+        if kind.__reduce__ is not numpy.ndarray.__reduce__:
+            return ()
+        mapped = issubclass(kind, numpy.memmap)
+        return (array_kind(), ATTRIBUTES) if kind.__dictoffset__ and not mapped else (array_kind(),)
     inner = next((found for base, found in CONTAINERS if issubclass(kind, base)), None)
     has_attributes = kind.__dictoffset__ != 0 or bool(all_slots(kind))
     if inner is not None:

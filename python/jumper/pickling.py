@@ -15,12 +15,13 @@ from typing import Any, Final
 
 import cloudpickle
 
-from . import reducing
+from . import known, reducing
 from .placeholders import place
 from .streams import Collector, Stream
 
 PROTOCOL: Final = 5
 Reduced = Any
+SKELETON: Final = cloudpickle.cloudpickle._make_skeleton_class  # noqa: SLF001
 GLOBALS: Final = (type, types.FunctionType)
 
 
@@ -66,6 +67,8 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
             return lambda obj: self._own(obj, reduce)
         if issubclass(kind, types.ModuleType):
             return lambda obj: self._own(obj, reducing.reduce_module)
+        if issubclass(kind, type):
+            return self._class
         numpy = sys.modules.get("numpy")
         if numpy is not None and issubclass(kind, numpy.ndarray):
             from . import arrays
@@ -77,6 +80,16 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
 
     def _usual(self, obj: Any) -> Reduced:
         return super().reducer_override(obj)
+
+    def _class(self, obj: type) -> Reduced:
+        reduced = self._try(obj) if self._careful else self._usual(obj)
+        if isinstance(reduced, tuple) and reduced[0] is SKELETON:
+            # Its own attributes in their order; cloudpickle leaves out some, and takes some that
+            # the interpreter makes.
+            registry = {key: it for key, it in reduced[2][0].items() if key == "_abc_impl"}
+            state = known.class_attributes(obj) | registry, reduced[2][1]
+            return (*reduced[:2], state, *reduced[3:])
+        return reduced
 
     def _own(self, obj: Any, reduce: Callable[[Any], Reduced]) -> Reduced:
         reduced = reduce(obj)

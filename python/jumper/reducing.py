@@ -23,7 +23,16 @@ STAY: Final = frozenset(
         "_thread.RLock", "threading.Thread", "socket.socket", "_io.TextIOWrapper", "_io.FileIO",
         "_io.BufferedReader", "_io.BufferedWriter", "_io.BufferedRandom", "sqlite3.Connection",
         "_asyncio.Task", "_asyncio.Future", "_contextvars.Context", "_contextvars.ContextVar",
-        "_contextvars.Token", "select.epoll", "mmap.mmap",
+        "_contextvars.Token", "select.epoll", "mmap.mmap", "weakref.finalize",
+        # Their ends delete files and end processes.
+        "tempfile._TemporaryFileWrapper", "tempfile._TemporaryFileCloser",
+        "tempfile.TemporaryDirectory", "tempfile.SpooledTemporaryFile", "subprocess.Popen",
+        "multiprocessing.pool.Pool", "multiprocessing.pool.ThreadPool",
+        "multiprocessing.context.Process", "multiprocessing.context.ForkProcess",
+        "multiprocessing.context.SpawnProcess", "multiprocessing.context.ForkServerProcess",
+        "multiprocessing.shared_memory.SharedMemory", "multiprocessing.managers.SyncManager",
+        "concurrent.futures.process.ProcessPoolExecutor",
+        "concurrent.futures.thread.ThreadPoolExecutor",
     }
 )  # fmt: skip
 

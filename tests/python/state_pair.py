@@ -33,7 +33,7 @@ class Shell:
         self.user_ns_hidden = dict(self.user_ns)
         self.displayhook = types.SimpleNamespace(_="", __="", ___="")
         self.history_manager = types.SimpleNamespace(input_hist_parsed=[])
-        self.execution_count = 1
+        self.execution_count = 99
 
     def run(self, code):
         exec(compile(code, "<cell>", "exec"), self.user_ns)
@@ -61,6 +61,9 @@ def receive(end):
 
 
 def other(end):
+    import numpy as np  # noqa: F401
+    import pandas as pd  # noqa: F401
+
     import jumper.state  # noqa: F401
 
     while True:
@@ -106,7 +109,7 @@ class Pair:
     def __init__(self, **choice):
         from jumper.state import Choice
 
-        self.shell = Shell()
+        self.begin()
         self.choice = Choice(**choice)
         self.left = {}
         self.lost = {}
@@ -116,6 +119,12 @@ class Pair:
             [sys.executable, __file__, str(there.fileno())], pass_fds=[there.fileno()]
         )
         there.close()
+
+    def begin(self):
+        """With an empty namespace."""
+        self.shell = Shell()
+        if hasattr(self, "_main"):
+            sys.modules["__main__"] = self.shell.user_module
 
     def __enter__(self):
         self._main = sys.modules["__main__"]
