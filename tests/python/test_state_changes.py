@@ -61,8 +61,10 @@ CASES = {
     "enum": ("c = Color.RED", "d = Color['RED']; e = Color.BLUE", "(c is d, e is Color.BLUE)"),
     "nonlocal": ("c = make_counter(); c()", "c(); c()", "c()"),
     "shared_cell": (
-        "def two():\n n = 0\n def up():\n  nonlocal n\n  n += 1\n def get(): return n\n"
-        " return up, get\nup, get = two()",
+        (
+            "def two():\n n = 0\n def up():\n  nonlocal n\n  n += 1\n def get(): return n\n"
+            " return up, get\nup, get = two()"
+        ),
         "up()",
         "get()",
     ),
@@ -190,8 +192,10 @@ CASES = {
         "(x, x.note, type(x))",
     ),
     "memory_map": (
-        "import tempfile; tmp = tempfile.NamedTemporaryFile(); n = tmp.name\n"
-        "x = np.memmap(n, 'i4', 'w+', shape=(50_000,)); y = x[5:]",
+        (
+            "import tempfile; tmp = tempfile.NamedTemporaryFile(); n = tmp.name\n"
+            "x = np.memmap(n, 'i4', 'w+', shape=(50_000,)); y = x[5:]"
+        ),
         "x[7] = 3",
         "(x[7], y[2], type(x).__name__, np.fromfile(n, 'i4')[7])",
     ),
