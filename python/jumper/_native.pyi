@@ -1,6 +1,6 @@
 """The C++ core as Python sees it. Nothing here knows IPython; nothing blocks with the GIL held."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, final
 
 from typing_extensions import Buffer
@@ -433,3 +433,34 @@ def launch_command(words: Iterable[str], python: str, engine_script: str) -> lis
 
 def needs_named_channel(words: Iterable[str]) -> bool:
     """Whether the launcher closes descriptors: the engine then comes to a Rendezvous."""
+
+@final
+class Snapshot:
+    """What known mutable objects hold at this moment, by identity; keeps all of it alive.
+
+    Known are list, dict, set (these exactly), bytearray (a copy of its bytes is kept) and plain
+    instances: those of `object` and of classes written in Python above it that are pickled as
+    usual. Slots and ``__dict__`` count, never what their attributes do. No code of theirs runs.
+    """
+
+    def __init__(
+        self,
+        objects: Sequence[object],
+        begin: int = 0,  # earlier ones are none of its business
+        plain_types: Callable[[type], bool] | None = None,  # asked once per type; None: all
+    ) -> None:
+        """`plain_types` can refuse a type, not allow another one. What it raises is raised.
+
+        A type's own ``__reduce__``, ``__reduce_ex__``, ``__getstate__``, ``__setstate__`` or place
+        in copyreg's table makes it one that isn't plain.
+        """
+
+    def changed(self) -> list[int]:
+        """Indices of those that now hold other objects, another number, or another order."""
+
+    def other(self) -> list[int]:
+        """Indices of those that are not known, and are not atoms either.
+
+        Atoms are exactly str, bytes, int, float, complex, bool, None, tuple, frozenset, builtin
+        function and code: they hold the same for ever.
+        """

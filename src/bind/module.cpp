@@ -22,6 +22,7 @@
 #include "bind/engine.hpp"
 #include "bind/report.hpp"
 #include "bind/session.hpp"
+#include "bind/snapshot.hpp"
 #include "bind/stacks.hpp"
 #include "bind/table.hpp"
 #include "bind/transfer.hpp"
@@ -380,6 +381,7 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
   bind::add_transfer(module);
   bind::add_channel(module);
   bind::add_engine(module);
+  bind::add_snapshot(module);
 
   nb::class_<bind::Ending>(module, "Ending")
       .def_ro("kind", &bind::Ending::kind)
