@@ -1,5 +1,6 @@
 """The C++ core as Python sees it. Nothing here knows IPython; nothing blocks with the GIL held."""
 
+import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, final
 
@@ -464,3 +465,12 @@ class Snapshot:
         Atoms are exactly str, bytes, int, float, complex, bool, None, tuple, frozenset, builtin
         function and code: they hold the same for ever.
         """
+
+def memoized(pickler: pickle.Pickler | pickle.Unpickler) -> list[object]:
+    """The objects in its memo, by number. 20 ms for a million; its own `copy` takes 1.2 s."""
+
+def reducer(usual_types: set[type], otherwise: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A `reducer_override` that leaves instances of `usual_types` to pickle at once.
+
+    Those of other types it gives to `otherwise`. The set may grow while it is in use.
+    """

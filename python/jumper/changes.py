@@ -8,10 +8,10 @@ that differs, else they are replaced in whatever holds them.
 import copyreg
 import hashlib
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from . import known
+from . import _native, known
 from .known import Content, Kind
 from .pickling import PROTOCOL, Returning
 from .reducing import type_name
@@ -45,16 +45,17 @@ def is_unchanging(kind: type) -> bool:
 class Known:
     """The objects that arrived, by number, and what each held then: made before the cell runs."""
 
-    def __init__(self, objects: Mapping[int, Any], ends: int) -> None:
+    def __init__(self, objects: Sequence[Any], ends: int) -> None:
         self.objects = objects
-        self.numbers = {id(thing): number for number, thing in objects.items()}
-        self._kinds: dict[type, tuple[Kind, ...]] = {}
-        self._held: dict[int, tuple[Content, ...]] = {}
+        self._ends = ends
+        self.numbers = dict(zip(map(id, objects), range(len(objects)), strict=True))
         self.replaced: set[int] = set()  # ids of those that the kernel gets anew
+        self._kinds: dict[type, tuple[Kind, ...]] = {}
+        self._simple = _native.Snapshot(objects, ends, known.is_plain)
+        self._held: dict[int, tuple[Content, ...]] = {}
         opaque: list[int] = []
-        for number, thing in objects.items():
-            if number < ends:
-                continue
+        for number in self._simple.other():
+            thing = objects[number]
             kinds = self._kinds_of(thing)
             if kinds:
                 self._held[number] = tuple(kind.content(thing) for kind in kinds)
@@ -64,11 +65,12 @@ class Known:
 
     def changes(self) -> Iterator[Update]:
         """Numbers of objects that are replaced are forgotten first: they go back as new ones."""
-        changed = {
+        changed = set(self._simple.changed())
+        changed.update(
             number
             for number, before in self._held.items()
             if not all(map(known.same, before, self._contents(number)))
-        }
+        )
         states = self._opaque_changes(changed)
         for number in changed:
             thing = self.objects[number]
@@ -116,18 +118,17 @@ class Known:
             for one in gone:
                 del self.numbers[one]
             gone_now, gone = gone, set()
-            for number in self._held:
-                contents = self._contents(number)
-                if any(id(part) in gone_now for content in contents for part in content):
-                    changed.add(number)
-            for thing in self.objects.values():
-                if (
-                    type(thing) in (tuple, frozenset, types.MethodType)
-                    and id(thing) in self.numbers
-                ):
+            for number, thing in enumerate(self.objects):
+                if number < self._ends:
+                    continue
+                if type(thing) in (tuple, frozenset, types.MethodType):
                     parts = (thing.__self__,) if isinstance(thing, types.MethodType) else thing
-                    if any(id(part) in gone_now for part in parts):
+                    if id(thing) in self.numbers and any(id(part) in gone_now for part in parts):
                         gone.add(id(thing))
+                elif any(
+                    id(part) in gone_now for content in self._contents(number) for part in content
+                ):
+                    changed.add(number)
 
     def _digest(self, thing: Any) -> Digest | None:
         """None: it can't be told."""

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import cloudpickle
 
-from . import known, reducing
+from . import _native, known, reducing
 from .placeholders import place
 from .streams import Collector, Stream
 
@@ -36,9 +36,11 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
     """
 
     def __init__(self, collector: Collector, *, careful: bool) -> None:
+        self.dispatch_table = dict(cloudpickle.Pickler.dispatch_table)  # a ChainMap: 2 us a look
         super().__init__(collector, PROTOCOL, buffer_callback=collector.keep_buffer)
-        self._collector = collector
         self._careful = careful
+        self._usual_types: set[type] = set()  # that pickle itself does right
+        self.reducer_override = _native.reducer(self._usual_types, self._reduce_other)
         self._ways: dict[type, Callable[[Any], Reduced]] = {}
         self._subject: tuple[str, Any] = ("", None)
         self.left: dict[str, str] = {}  # what stays: its name, or what of a name's; and why
@@ -52,7 +54,7 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         self._subject = name, value
         self.dump(value)
 
-    def reducer_override(self, obj: Any) -> Reduced:
+    def _reduce_other(self, obj: Any) -> Reduced:
         kind = type(obj)
         way = self._ways.get(kind)
         if way is None:
@@ -76,6 +78,7 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
             return lambda obj: self._own(obj, arrays.reduce)
         if self._careful:
             return self._try
+        self._usual_types.add(kind)
         return self._usual
 
     def _usual(self, obj: Any) -> Reduced:
@@ -165,9 +168,7 @@ class Returning(Pickler):
 class Unpickler(pickle.Unpickler):
     """`known`: what persistent ids stand for; the ends first, in a process that shares them."""
 
-    def __init__(
-        self, stream: Stream, buffers: Sequence[memoryview], known: Mapping[int, Any]
-    ) -> None:
+    def __init__(self, stream: Stream, buffers: Sequence[memoryview], known: Sequence[Any]) -> None:
         super().__init__(stream, buffers=buffers)
         self._known = known
 

@@ -5,12 +5,14 @@ cell made, and what it changed of the objects that both have; loaded whole befor
 kernel's is touched, so it is put there wholly or not at all.
 """
 
+import functools
+import gc
 import pickle
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 from . import _native, changes, reducing
 from .pickling import Pickler, Returning, Unpickler, first_line, first_words
@@ -73,6 +75,25 @@ def write(
     return head, writer.finish(choice.workers)
 
 
+Call = TypeVar("Call", bound=Callable[..., Any])
+
+
+def no_collection(call: Call) -> Call:
+    """The garbage collector would look at a million new objects again and again."""
+
+    @functools.wraps(call)
+    def held(*arguments: Any, **options: Any) -> Any:
+        was_on = gc.isenabled()
+        gc.disable()
+        try:
+            return call(*arguments, **options)
+        finally:
+            if was_on:
+                gc.enable()
+
+    return cast("Call", held)
+
+
 class Segment:
     """One that has come: its stream and its buffers."""
 
@@ -109,6 +130,7 @@ class Carried:
         """These stay here: the engine could not load them."""
         self._held_back.update(names)
 
+    @no_collection
     def pack(self) -> tuple[bytes, int]:
         """What the engine's `load` takes; the descriptor is the caller's."""
         reducing.here.namespace = self._namespace
@@ -156,14 +178,15 @@ class Carried:
         hidden = self._shell.user_ns_hidden
         return name not in hidden or hidden[name] is not value
 
+    @no_collection
     def apply(self, head: bytes, descriptor: int) -> Any:
         """Puts what came back, wholly or not at all, and returns `pack_back`'s result."""
         told: Head = pickle.loads(head)  # noqa: S301  (our child's)
         segment = Segment(descriptor)
-        buffers = segment.views(told.buffers)
-        unpickler = Unpickler(Stream(segment.views(told.pieces)), buffers, self._objects())
-        back: Back = unpickler.load()
         objects = self._objects()
+        buffers = segment.views(told.buffers)
+        unpickler = Unpickler(Stream(segment.views(told.pieces)), buffers, objects)
+        back: Back = unpickler.load()
         updates = [(objects[n], kind, changes.prepare(kind, it)) for n, kind, it in back.updates]
         # From here on nothing of the user's is called but __setstate__.
         for (number, offset, size), where in zip(back.ranges, told.changed, strict=True):
@@ -177,13 +200,12 @@ class Carried:
             self._namespace.pop(name, None)
         return back.result
 
-    def _objects(self) -> dict[int, Any]:
+    def _objects(self) -> list[Any]:
         assert self._pickler is not None  # noqa: S101  (pack came first)
-        known = dict(self._pickler.memo.copy().values())
-        for number, thing in known.items():
-            if type(thing) is HeldBack:
-                known[number] = thing.value
-        return known
+        objects = _native.memoized(self._pickler)
+        if self._held_back:
+            return [one.value if type(one) is HeldBack else one for one in objects]
+        return objects
 
     def _release(self) -> None:
         for buffer in self._buffers:
@@ -209,11 +231,12 @@ class Arrived:
         self._shell = shell
         self._namespace: dict[str, Any] = shell.user_ns
         self._before: dict[str, Any] = {}
-        self._known = changes.Known({}, 0)
+        self._known = changes.Known([], 0)
         self._segment: Segment  # from `load` on
         self._places: list[Place] = []
         self.left: dict[str, str] = {}
 
+    @no_collection
     def load(self, head: bytes, descriptor: int) -> dict[str, str]:
         """Fills the namespace; or names what can't be loaded, and leaves it as it was."""
         told: Head = pickle.loads(head)  # noqa: S301  (the kernel's)
@@ -222,7 +245,7 @@ class Arrived:
         self._places = told.buffers
         shared = ends(self._shell)
         stream = Stream(segment.views(told.pieces))
-        unpickler = Unpickler(stream, segment.views(told.buffers), dict(enumerate(shared)))
+        unpickler = Unpickler(stream, segment.views(told.buffers), shared)
         values = {}
         reducing.here.maps = True
         try:
@@ -237,7 +260,7 @@ class Arrived:
         self._namespace.update(values)
         self._sync_history()
         self._before = dict(self._namespace)
-        self._known = changes.Known(unpickler.memo.copy(), len(shared))
+        self._known = changes.Known(_native.memoized(unpickler), len(shared))
         return {}
 
     def _sync_history(self) -> None:
@@ -248,6 +271,7 @@ class Arrived:
             name = "_" * number
             setattr(shell.displayhook, name, names.get(name, ""))
 
+    @no_collection
     def pack_back(self, result: Any, choice: Choice = Choice()) -> tuple[bytes, int]:
         self._forget_result()
         updates = list(self._known.changes())

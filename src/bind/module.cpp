@@ -20,6 +20,7 @@
 #include "base/error.hpp"
 #include "bind/channel.hpp"
 #include "bind/engine.hpp"
+#include "bind/pickling.hpp"
 #include "bind/report.hpp"
 #include "bind/session.hpp"
 #include "bind/snapshot.hpp"
@@ -382,6 +383,7 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
   bind::add_channel(module);
   bind::add_engine(module);
   bind::add_snapshot(module);
+  bind::add_pickling(module);
 
   nb::class_<bind::Ending>(module, "Ending")
       .def_ro("kind", &bind::Ending::kind)
