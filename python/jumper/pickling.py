@@ -117,7 +117,9 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
                 return reduced if self._is_found(obj, name) else self._stay(obj, "no module has it")
             if reduced is NotImplemented:
                 reduced = self._reduce(obj)
-        except Exception as error:  # noqa: BLE001  (any code may be called)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001  (any code may be called)
             return self._stay(obj, first_line(error))
         if isinstance(reduced, str) and not self._is_found(obj, reduced):
             return self._stay(obj, f"its module has no {reduced}")

@@ -23,6 +23,9 @@ class Placeholder:
     def __repr__(self) -> str:
         return f"<{sentence(self)}>"
 
+    def __reduce__(self) -> Any:
+        return place, (self.label, self.reason)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("_repr_", "_ipython_")):  # a front end asks, nobody uses it
             raise AttributeError(name)

@@ -136,7 +136,9 @@ class Carried:
         reducing.here.namespace = self._namespace
         try:
             collector, names = self._dump(careful=False)
-        except Exception:  # noqa: BLE001  (anything may be raised by what can't go)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001  (anything may be raised by what can't go)
             collector, names = self._dump_carefully()
         head, descriptor = write(collector, self._choice)
         head.names = names
@@ -186,6 +188,7 @@ class Carried:
         objects = self._objects()
         buffers = segment.views(told.buffers)
         unpickler = Unpickler(Stream(segment.views(told.pieces)), buffers, objects)
+        names = {name: unpickler.load() for name in told.names}
         back: Back = unpickler.load()
         updates = [(objects[n], kind, changes.prepare(kind, it)) for n, kind, it in back.updates]
         # From here on nothing of the user's is called but __setstate__.
@@ -195,7 +198,7 @@ class Carried:
         self._release()
         for thing, kind, content in updates:
             changes.put(thing, kind, content)
-        self._namespace.update(back.names)
+        self._namespace.update(names)
         for name in back.deleted:
             self._namespace.pop(name, None)
         return back.result
@@ -215,9 +218,8 @@ class Carried:
 
 @dataclass
 class Back:
-    """The stream of the way back."""
+    """What comes back after the values of the names."""
 
-    names: dict[str, Any]
     deleted: list[str]
     updates: list[changes.Update]
     ranges: list[tuple[int, int, int]]  # buffer, offset_bytes in it, size_bytes
@@ -253,7 +255,9 @@ class Arrived:
             for name in told.names:
                 try:
                     values[name] = unpickler.load()
-                except Exception as error:  # noqa: BLE001
+                except KeyboardInterrupt:
+                    raise
+                except BaseException as error:  # noqa: BLE001  (any code may be called)
                     return {name: f"{type(error).__name__}: {first_line(error)}"}
         finally:
             reducing.here.maps = False
@@ -277,44 +281,60 @@ class Arrived:
         updates = list(self._known.changes())
         ranges = self._changed_ranges()
         names, deleted = self._changed_names()
-        collector = self._dump(Back(names, deleted, updates, ranges, result))
+        collector = self._dump(names, Back(deleted, updates, ranges, result))
         views = [
-            self._segment.mapping.view(self._places[n][0] + at, size) for n, at, size in ranges
+            self._segment.mapping.view(self._places[number][0] + offset, size)
+            for number, offset, size in ranges
         ]
         head, descriptor = write(collector, choice, views)
+        head.names = list(names)
         return pickle.dumps(head), descriptor
 
-    def _dump(self, back: Back) -> Collector:
-        """What can't go is replaced in `back`, where that wasn't possible within it."""
-        for attempt in ("whole", "checked"):
+    def _dump(self, names: dict[str, Any], back: Back) -> Collector:
+        while True:
             collector = Collector()
             pickler = Returning(collector, self._known.numbers)
+            failing = ""
             try:
-                pickler.dump(back)
-            except Exception:
-                if attempt == "checked":
-                    raise
-                self._check(back)
+                for failing, value in names.items():  # noqa: B007
+                    pickler.dump_named(failing, value)
+                failing = ""
+                pickler.dump_named("the cell", back)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001
+                self._give_up(names, back, failing, first_line(error))
             else:
                 self.left.update(pickler.left)
-                break
-        return collector
+                return collector
 
-    def _check(self, back: Back) -> None:
-        for name, value in back.names.items():
-            if (reason := self._refusal(value)) is not None:
-                self.left[name] = reason
-                back.names[name] = Placeholder(name, reason)
-        back.updates = [one for one in back.updates if self._refusal(one) is None]
-        if (reason := self._refusal(back.result)) is not None:
-            back.result = Placeholder("the cell's result", reason)
+    def _give_up(self, names: dict[str, Any], back: Back, failing: str, reason: str) -> None:
+        """Leaves out what can't go, as a whole: it is nested too deeply, say."""
+        if failing:
+            self.left[failing] = reason
+            names[failing] = Placeholder(failing, reason)
+            return
+        kept = [update for update in back.updates if self._goes(update)]
+        if len(kept) < len(back.updates):
+            lost = {number for number, *_ in back.updates} - {number for number, *_ in kept}
+            for number in lost:
+                self.left[f"what was done to a {type(self._known.objects[number]).__name__}"] = (
+                    reason
+                )
+            back.updates = kept
+        elif not isinstance(back.result, Placeholder):
+            back.result = Placeholder("what the cell gave", reason)
+        else:
+            raise OSError(reason)
 
-    def _refusal(self, value: Any) -> str | None:
+    def _goes(self, update: changes.Update) -> bool:
         try:
-            Returning(Collector(), self._known.numbers).dump(value)
-        except Exception as error:  # noqa: BLE001
-            return first_line(error)
-        return None
+            Returning(Collector(), self._known.numbers).dump(update)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001
+            return False
+        return True
 
     def _forget_result(self) -> None:
         """The kernel's display hook keeps the cell's values itself."""
