@@ -16,13 +16,20 @@ Modules = Any  # sys.modules, or what a test has instead
 OWN = "JUMPER_ENGINE_"  # variables by which an engine finds its kernel
 
 
+class Waiting(NamedTuple):
+    """A change that can be made once a module has been imported."""
+
+    module: str
+    change: Value
+
+
 class Item(NamedTuple):
     title: str  # what a reason begins with
     module: str  # where it lives; an item of a module that isn't imported isn't there
     take: Callable[[Modules], Value]
     # Each sentence says what could not be set. A mapping is given as what is new in it and what is
     # gone, a list as what it was and what it is: what else was done to it here stays.
-    put: Callable[[Modules, Value], Iterator[str]]
+    put: Callable[[Modules, Value], Iterator[str | Waiting]]
     kind: Literal["whole", "mapping", "list"] = "whole"
 
 
@@ -47,6 +54,8 @@ def plain(value: Any) -> Value:
     """A copy, made of built-in types; TypeError for what can't be."""
     if value is None or type(value) in (bool, int, float, complex, str, bytes):
         return value
+    if isinstance(value, str):  # a member of an enumeration, as matplotlib's join styles
+        return str.__str__(value)
     if type(value) in (list, tuple, set, frozenset):
         return type(value)(plain(one) for one in value)
     if type(value) is dict:
@@ -83,8 +92,7 @@ def _umask(_: Modules) -> Value:
 
 
 def _path(_: Modules) -> Value:
-    entries: list[Any] = [os.fspath(one) for one in sys.path]
-    return [bytes(one) if isinstance(one, bytes) else str.__str__(one) for one in entries]
+    return [plain(os.fspath(one)) for one in sys.path]
 
 
 def _put_path(modules: Modules, change: Value) -> Iterator[str]:
@@ -129,7 +137,7 @@ def _category(modules: Modules, where: tuple[str, str]) -> type[Warning]:
     return found
 
 
-def _put_filters(modules: Modules, change: Value) -> Iterator[str]:
+def _put_filters(modules: Modules, change: Value) -> Iterator[str | Waiting]:
     before, after = change
     now = {_filter(one): one for one in warnings.filters}
     filters = []
@@ -138,6 +146,9 @@ def _put_filters(modules: Modules, change: Value) -> Iterator[str]:
             filters.append(now[one])
             continue
         action, message, where, module, line = one
+        if where[0] not in modules:  # nobody can warn of that before
+            yield Waiting(where[0], ([], [one]))
+            continue
         try:
             category = _category(modules, where)
         except LookupError as error:

@@ -1,5 +1,7 @@
 """Environment, folder, random states and settings go to another process and come back."""
 
+import enum
+import importlib
 import os
 import pickle
 import random
@@ -26,7 +28,7 @@ def carried(value):
 @pytest.fixture(autouse=True)
 def as_it_was(monkeypatch):
     """Every test leaves the surroundings as they were, by the means that are tested."""
-    monkeypatch.setattr(surroundings, "_later", {})
+    monkeypatch.setattr(surroundings, "_later", [])
     before, path, filters, finders = take(), sys.path[:], warnings.filters[:], sys.meta_path[:]
     yield
     assert put(differences(take(), before)) == []
@@ -165,17 +167,32 @@ def test_remembered_decisions_about_warnings_do_not_count_any_more():
 
 def test_a_filter_of_a_class_that_is_not_there_is_told_and_the_others_count():
     before = take()
-    gone = type("Gone", (UserWarning,), {"__module__": "not.there"})
+    gone = type("Gone", (UserWarning,), {"__module__": "os.path"})
     warnings.simplefilter("ignore", gone)
     warnings.simplefilter("error", ResourceWarning)
     found = differences(before, take())
     put(differences(take(), before))
-    assert put(found) == ["warning filters: there is no not.there.Gone here"]
+    assert put(found) == ["warning filters: there is no os.path.Gone here"]
     assert warnings.filters[0][:3] == ("error", None, ResourceWarning)
 
 
+def test_a_filter_waits_for_the_module_of_its_class(tmp_path, monkeypatch):
+    later = type("Later", (UserWarning,), {"__module__": "made_up_later"})
+    (tmp_path / "made_up_later.py").write_text("class Later(UserWarning): pass")
+    monkeypatch.syspath_prepend(tmp_path)
+    before = take()
+    warnings.simplefilter("ignore", later)
+    found = differences(before, take())
+    put(differences(take(), before))
+    assert put(found) == []
+    assert not differences(before, take())
+    module = importlib.import_module("made_up_later")
+    monkeypatch.delitem(sys.modules, "made_up_later")
+    assert [one[0] for one in warnings.filters if one[2] is module.Later] == ["ignore"]
+
+
 def test_a_filter_that_could_not_go_is_there_afterwards():
-    gone = type("Gone", (UserWarning,), {"__module__": "not.there"})
+    gone = type("Gone", (UserWarning,), {"__module__": "os.path"})
     warnings.simplefilter("ignore", gone)
     kernel = take()
     filters = warnings.filters[:]
@@ -274,6 +291,10 @@ def test_torch_goes_on_with_its_random_numbers(monkeypatch):
     assert state.pop() == ([1, 2], "uint8")
 
 
+class Style(enum.StrEnum):
+    ROUND = "round"
+
+
 class Cycler:
     def __repr__(self):
         return "cycler('color', ['r'])"
@@ -293,10 +314,17 @@ class Settings(dict):
 
 def test_settings_of_matplotlib_go_one_by_one(monkeypatch):
     module = types.ModuleType("matplotlib")
-    module.rcParams = Settings({"backend": object(), "a": 1, "b": [1], "c": Cycler(), "d": len})
+    module.rcParams = Settings(
+        {"backend": object(), "a": 1, "b": [1], "c": Cycler(), "d": len, "e": Style.ROUND}
+    )
     monkeypatch.setitem(sys.modules, "matplotlib", module)
     before = take()
-    assert before.values["settings"] == {"a": 1, "b": [1], "c": "cycler('color', ['r'])"}
+    assert before.values["settings"] == {
+        "a": 1,
+        "b": [1],
+        "c": "cycler('color', ['r'])",
+        "e": "round",
+    }
     dict.__getitem__(module.rcParams, "b").append(2)
     dict.__setitem__(module.rcParams, "refused", 3)
     found = carried(differences(before, take()))
