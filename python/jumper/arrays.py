@@ -26,6 +26,8 @@ def reduce(array: Array) -> Any:
     plain = (
         kind.__reduce__ is np.ndarray.__reduce__ and kind.__reduce_ex__ is np.ndarray.__reduce_ex__
     )
+    if plain and array.dtype == object:
+        return reduce_part(array)
     if not plain or array.dtype.hasobject or array.dtype.itemsize == 0:
         return NotImplemented
     if isinstance(array, np.memmap) and isinstance(array.base, mmap.mmap):
@@ -49,6 +51,33 @@ def reduce_file(array: Any) -> Any:
     order = "C" if array.flags.c_contiguous else "F"
     what = str(array.filename), array.dtype, mode, array.offset, array.shape, order
     return np.memmap, what
+
+
+def reduce_part(array: Array) -> Any:
+    """Of objects, in another one's memory: its elements are every `step`-th from `first` on."""
+    base, size = array.base, array.itemsize
+    if not isinstance(base, np.ndarray) or not base.flags.c_contiguous or array.size == 0:
+        return NotImplemented
+    first, odd = divmod(address(array) - address(base), size)
+    step = 1 if array.flags.c_contiguous else array.strides[0] // size if array.ndim == 1 else 0
+    if odd or step == 0 or base.dtype != object or first < 0:
+        return NotImplemented
+    state = getattr(array, "__dict__", None) or None
+    what = base, first, step, array.shape, array.flags.writeable, type(array)
+    return part, what, state, None, None, set_dict
+
+
+def part(
+    base: Array, first: int, step: int, shape: tuple[int, ...], writeable: bool, kind: type[Array]
+) -> Array:
+    end = first + step * int(np.prod(shape))
+    flat = base.view(np.ndarray).reshape(-1)
+    array = flat[first : end if end >= 0 else None : step].reshape(shape)
+    if kind is not np.ndarray:
+        array = array.view(kind)
+    if array.flags.writeable != writeable:
+        array.flags.writeable = writeable
+    return array
 
 
 def place_in(array: Array) -> tuple[Any, int] | None:
@@ -77,7 +106,7 @@ def address(array: Array) -> int:
 def flat_bytes(array: Array) -> Array | None:
     """All its memory as bytes, in the order of addresses; None where there are holes in it."""
     if array.size == 0:
-        return np.empty(0, np.uint8)
+        return np.ndarray(0, np.uint8, array if array.flags.forc else None)
     order = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
     ordered = array.view(np.ndarray).transpose(order)
     return ordered.reshape(-1).view(np.uint8) if ordered.flags.c_contiguous else None
@@ -111,10 +140,7 @@ def view(
     kind: type[Array],
 ) -> Array:
     memory = flat_bytes(base) if isinstance(base, np.ndarray) else base
-    if not np.prod(shape):
-        array = np.ndarray.__new__(kind, shape, dtype)
-    else:
-        array = np.ndarray.__new__(kind, shape, dtype, memory, offset, strides)
+    array = np.ndarray.__new__(kind, shape, dtype, memory, offset, strides)
     if kind is np.memmap:
         array.__array_finalize__(base)
     if array.flags.writeable != writeable:

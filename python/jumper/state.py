@@ -296,7 +296,7 @@ class Arrived:
             pickler = Returning(collector, self._known.numbers)
             failing = ""
             try:
-                for failing, value in names.items():  # noqa: B007
+                for failing, value in names.items():
                     pickler.dump_named(failing, value)
                 failing = ""
                 pickler.dump_named("the cell", back)

@@ -140,7 +140,7 @@ def test_nothing_of_the_engines_is_unpickled_before_all_of_it_is_there(pair):
     carried = Carried(pair.shell, pair.choice)
     _, descriptor = carried.pack()
     os.close(descriptor)
-    with pytest.raises(Exception):  # noqa: B017, PT011
+    with pytest.raises(Exception):  # noqa: B017
         carried.apply(b"cut", -1)
     assert pair["l"] == [1]
     assert pair["k"] == 1
