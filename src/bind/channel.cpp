@@ -5,9 +5,8 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -154,7 +153,7 @@ nb::bytes bytes_of(const std::string& payload) {
   if (!made.is_valid()) throw nb::python_error();
   char* to = PyBytes_AS_STRING(made.ptr());
   const nb::gil_scoped_release released;
-  std::memcpy(to, payload.data(), payload.size());
+  std::ranges::copy(payload, to);
   return nb::borrow<nb::bytes>(made);
 }
 

@@ -49,7 +49,8 @@ template <typename Each>
 bool each_in_instance(PyObject* object, const PlainType& plain, Each&& each) {
   for (const std::size_t offset : plain.slots) {
     PyObject* value = nullptr;
-    std::memcpy(&value, reinterpret_cast<const char*>(object) + offset, sizeof(PyObject*));
+    std::memcpy(static_cast<void*>(&value), reinterpret_cast<const char*>(object) + offset,
+                sizeof(PyObject*));
     if (!each(value)) return false;
   }
   if (!plain.has_dict) return true;
@@ -174,8 +175,11 @@ class Snapshot {
     const Record& record = records_[i];
     if (Py_TYPE(record.object) != record.type) return false;
     std::size_t at = i == 0 ? 0 : records_[i - 1].end;
-    const bool same = each_in(record.object, record.plain,
-                              [&](PyObject* one) { return at < record.end && held_[at++] == one; });
+    const bool same = each_in(record.object, record.plain, [&](PyObject* one) {
+      if (at == record.end || held_[at] != one) return false;
+      ++at;
+      return true;
+    });
     return same && at == record.end;
   }
 
