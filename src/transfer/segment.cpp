@@ -18,6 +18,7 @@
 #include "base/failpoint.hpp"
 #include "base/memory.hpp"
 #include "base/process.hpp"
+#include "base/units.hpp"
 #include "transfer/copy.hpp"
 #include "transfer/pages.hpp"
 
@@ -29,19 +30,7 @@ constexpr std::size_t kLargeBytes = 64U << 10;  // from here on pages of their o
 constexpr std::size_t kSmallAlignment = 64;     // a cache line; enough for every vector instruction
 constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
 
-std::string in_words(std::size_t bytes) {
-  constexpr std::array<const char*, 6> kUnits{"B", "kB", "MB", "GB", "TB", "PB"};
-  auto value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (value >= 999.5 && unit + 1 < kUnits.size()) {
-    value /= 1000;
-    ++unit;
-  }
-  std::array<char, 32> text{};
-  const int digits = unit == 0 || value >= 99.5 ? 0 : 1;
-  std::snprintf(text.data(), text.size(), "%.*f %s", digits, value, kUnits[unit]);
-  return text.data();
-}
+std::string in_words(std::size_t bytes) { return base::bytes_text(static_cast<double>(bytes)); }
 
 // Where the file system knows no O_TMPFILE (NFS, FUSE): a name that nobody can guess, for a moment.
 base::File make_unlinked(const std::string& directory) {

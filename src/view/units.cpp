@@ -6,40 +6,19 @@
 #include <cmath>
 #include <string_view>
 
+#include "base/units.hpp"
+
 namespace view {
-namespace {
 
-// Three digits that count; 0 stays "0".
-std::string digits(double value) {
-  if (value == 0) return "0";
-  if (value < 9.995) return fmt::format("{:.2f}", value);
-  if (value < 99.95) return fmt::format("{:.1f}", value);
-  return fmt::format("{:.0f}", value);
-}
-
-}  // namespace
-
-std::string bytes_text(double bytes) {
-  static constexpr std::array<std::string_view, 7> kUnits{"B",   "KiB", "MiB", "GiB",
-                                                          "TiB", "PiB", "EiB"};
-  constexpr double kStep = 1024;
-  if (!std::isfinite(bytes) || bytes < 0) bytes = 0;
-  if (bytes < kStep) return fmt::format("{:.0f} B", bytes);
-  std::size_t unit = 0;
-  while (bytes >= kStep - 0.5 && unit + 1 < kUnits.size()) {  // 1023.6 would be shown as 1024
-    bytes /= kStep;
-    ++unit;
-  }
-  return fmt::format("{} {}", digits(bytes), kUnits[unit]);
-}
+using base::three_digits;
 
 std::string seconds_text(double seconds) {
   constexpr double kMinute = 60;
   constexpr double kHour = 3600;
   if (!std::isfinite(seconds) || seconds <= 0) return "0 s";
-  if (seconds < 0.9995e-3) return fmt::format("{} µs", digits(seconds * 1e6));
-  if (seconds < 0.9995) return fmt::format("{} ms", digits(seconds * 1e3));
-  if (seconds < kMinute - 0.05) return fmt::format("{} s", digits(seconds));
+  if (seconds < 0.9995e-3) return fmt::format("{} µs", three_digits(seconds * 1e6));
+  if (seconds < 0.9995) return fmt::format("{} ms", three_digits(seconds * 1e3));
+  if (seconds < kMinute - 0.05) return fmt::format("{} s", three_digits(seconds));
   if (seconds < kHour - 0.5) {
     const auto whole = static_cast<std::int64_t>(std::lround(seconds));
     return fmt::format("{} min {:02} s", whole / 60, whole % 60);
@@ -77,7 +56,7 @@ std::string count_text(double count) {
     count /= kStep;
     ++unit;
   }
-  return fmt::format("{}{}", digits(count), kUnits[unit]);
+  return fmt::format("{}{}", three_digits(count), kUnits[unit]);
 }
 
 std::string value_text(double value, std::string_view unit) {

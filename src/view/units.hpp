@@ -5,9 +5,11 @@
 #include <string>
 #include <string_view>
 
+#include "base/units.hpp"
+
 namespace view {
 
-std::string bytes_text(double bytes);      // "0 B", "512 B", "12.0 MiB", "1.25 GiB"
+using base::bytes_text;
 std::string seconds_text(double seconds);  // "0 s", "350 µs", "6.02 s", "3 min 05 s", "2 h 04 min"
 // Three digits behind the point, as a summary's JSON has them: a text that is made of the JSON is
 // the same as one made of the figures.

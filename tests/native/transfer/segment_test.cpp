@@ -120,8 +120,8 @@ TEST_F(SegmentWriterTest, SaysWhatItTriedAndWhatToDo) {
     FAIL() << "took more than is free";
   } catch (const base::Error& error) {
     EXPECT_STREQ(error.what(),
-                 "cannot carry the namespace '2.1 MB in memory': only 1.0 MB are free; delete what "
-                 "you don't need any more, or carry it on disk (MODE=disk)");
+                 "cannot carry the namespace '2.00 MiB in memory': only 977 KiB are free; delete "
+                 "what you don't need any more, or carry it on disk (MODE=disk)");
   }
 }
 
