@@ -132,11 +132,13 @@ class Extension:
             self._finish(cell, "ok", None)
         self._finish_live(cell)
         self.magics.close_widget()
+        self.magics.elsewhere.close()
         self.session.close("the extension was unloaded")
         atexit.unregister(self.close)
 
     def close(self) -> None:
         """The interpreter ends."""
+        self.magics.elsewhere.close()
         self.session.close(why_it_ends(self.shell))
 
     # The two hooks. IPython prints what they raise, interrupts too. So all that they call can be
@@ -299,6 +301,7 @@ class Extension:
             return
         with contextlib.suppress(Exception):  # the user's stderr may be anything
             warnings, self._warnings = self._warnings, []
+            warnings += self.magics.elsewhere.take_sentences()
             warnings += self.settings.take_warnings() + self.session.take_warnings()
             for sentence in warnings:
                 print(f"jumper: {sentence}", file=sys.stderr)

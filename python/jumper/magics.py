@@ -19,9 +19,9 @@ from IPython.core.completer import (
 )
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
-from IPython.core.magic import Magics, line_magic, magics_class
+from IPython.core.magic import Magics, line_cell_magic, magics_class
 
-from . import comparing, earlier, exporting, finer, guard, plotting, totals, views
+from . import comparing, earlier, elsewhere, exporting, finer, guard, plotting, totals, views
 from ._native import Error, Report, Session, Status
 from .live import Live
 from .session import find, find_all, program
@@ -44,6 +44,10 @@ VERBS: Final = {
     "save": ("FILE", "a copy of the recording, to be opened elsewhere"),
     "guard": ("memory=95%|off", "interrupts a cell before it fills memory; without more: is it on"),
     "open": ("last|FILE [QUESTION …]", "an earlier recording, to read"),
+    "run": (
+        '[--with "LAUNCHER"] [--timeout S]',
+        "%%jumper run: this cell runs in a process of its own, under a launcher if there is one",
+    ),
     "doctor": ("", "tries everything that measuring needs, says what would help"),
     "help": ("", "this list"),
 }
@@ -54,6 +58,7 @@ CELLS: Final = (
     "CELLS: several of them, or ranges: 3-5, #2-#4, all."
 )
 DOCTOR_S: Final = 60  # each of its checks has a limit of its own; all together 41 s
+CELL_VERBS: Final = ("run",)
 CHANGEABLE: Final = tuple(name for name, setting in SETTINGS.items() if setting.choices)
 
 
@@ -69,9 +74,10 @@ class JumperMagics(Magics):
         self._settings = settings
         self.live: Live | None = None  # of the cell that runs
         self._relay: finer.Relay | None = None
+        self.elsewhere = elsewhere.Elsewhere()
 
-    @line_magic
-    def jumper(self, line: str) -> None:
+    @line_cell_magic
+    def jumper(self, line: str, cell: str | None = None) -> None:
         """Ask about what JUmPER measured, or change how it measures.
 
         %jumper                             the state of things
@@ -86,6 +92,7 @@ class JumperMagics(Magics):
         %jumper save FILE                   a copy of the recording, to be opened elsewhere
         %jumper guard memory=95%|off        interrupts a cell before it fills memory
         %jumper open last|FILE              an earlier recording; then a question, as summary
+        %%jumper run [--with "LAUNCHER"]    this cell in a process of its own
         %jumper doctor                      what works here, what doesn't, what would help
         %jumper help                        the same with all that can be set
 
@@ -95,9 +102,22 @@ class JumperMagics(Magics):
         try:
             verb, *arguments = shlex.split(line) or ["status"]
             _one_of("verb", verb, tuple(VERBS))
-            getattr(self, f"_{verb}")(arguments)
+            if cell is None:
+                getattr(self, f"_{verb}")(arguments)
+                return
+            if verb not in CELL_VERBS:
+                raise ValueError(f"{verb} asks, it takes no cell: write `%jumper {line}`")
+            wish = elsewhere.parse(arguments)
         except (ValueError, Error) as error:
             raise UsageError(f"%jumper: {error}") from None
+        try:
+            self.elsewhere.run(self.shell, cell, wish)
+        except elsewhere.NotStarted as error:
+            raise UsageError(f"%%jumper {verb}: {error}") from None
+
+    def _run(self, arguments: list[str]) -> None:
+        elsewhere.parse(arguments)
+        raise ValueError("run needs a cell below it: write `%%jumper run`, with two %")
 
     def _status(self, arguments: list[str]) -> None:
         _refuse("status", arguments)
@@ -374,9 +394,11 @@ class JumperMagics(Magics):
 def completions(line: str) -> tuple[str, ...]:
     """What may stand at the end of this unfinished line (of a cell), instead of its last word."""
     magic, _, rest = line.lstrip().partition(" ")
-    if magic != "%jumper" or not line.startswith("%"):
+    if magic not in ("%jumper", "%%jumper") or not line.startswith("%"):
         return ()
     verb, *words = rest.split(" ")
+    if magic == "%%jumper":
+        return CELL_VERBS if not words else elsewhere.OPTIONS if verb in CELL_VERBS else ()
     if not words:
         return tuple(VERBS)
     if verb == "set":

@@ -1,0 +1,82 @@
+"""`%%jumper run`: its options, its engines, and what it has to say under the cell."""
+
+import math
+import threading
+from typing import Any, Final
+
+from . import _native, state
+from .engine import NotStarted
+from .exporting import options
+from .running import Figures, Run, Wish
+from .spare import Engines
+
+__all__ = ["OPTIONS", "Elsewhere", "NotStarted", "parse"]
+
+OPTIONS: Final = ("--with", "--timeout")
+
+
+def parse(arguments: list[str]) -> Wish:
+    """Raises ValueError and jumper.Error with the whole sentence."""
+    chosen, rest = options("run", arguments, OPTIONS)
+    if rest:
+        raise ValueError(
+            f"run doesn't know what to do with {' '.join(rest)!r}: it takes "
+            '--with "LAUNCHER", in quotes, and --timeout SECONDS'
+        )
+    launcher = tuple(_native.split_words(chosen.get("--with", "")))
+    if "--with" in chosen and not launcher:
+        raise ValueError('--with needs a launcher, as in --with "perf stat"')
+    return Wish(launcher, _seconds(chosen["--timeout"]) if "--timeout" in chosen else None)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise ValueError(f"--timeout {text}: it must be a number of seconds above 0")
+    return seconds
+
+
+class Elsewhere:
+    """Of one shell."""
+
+    def __init__(self) -> None:
+        self.engines = Engines()
+        self.figures: Figures | None = None  # of the cell that runs or has just run
+        self._sentences: list[str] = []
+        self._running = threading.Lock()
+        self._left: dict[str, str] = {}
+
+    def run(self, shell: Any, cell: str, wish: Wish) -> None:
+        """Raises what the cell raises, and as `Run.run` does."""
+        if not self._running.acquire(blocking=False):
+            raise NotStarted("another cell of this kernel runs in an engine: wait for its end")
+        try:
+            running = Run(shell, self.engines.take, wish, state.Choice())
+            self.figures = running.figures
+            try:
+                running.run(cell)
+            finally:
+                self._sentences += running.notes
+                self._say_what_stayed(running.left)
+                if not wish.launcher:
+                    self.engines.prepare()
+        finally:
+            self._running.release()
+
+    def take_sentences(self) -> list[str]:
+        """To be said under the cell."""
+        sentences, self._sentences = self._sentences, []
+        return sentences
+
+    def _say_what_stayed(self, left: dict[str, str]) -> None:
+        new = {name: why for name, why in left.items() if self._left.get(name) != why}
+        self._left = left
+        if new:
+            told = ", ".join(f"{name} ({why})" for name, why in new.items())
+            self._sentences.append(f"not carried to the engine, and unchanged here: {told}")
+
+    def close(self) -> None:
+        self.engines.close()

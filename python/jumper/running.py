@@ -1,0 +1,294 @@
+"""One cell in an engine, seen from the kernel: carried there, run, listened to, brought back.
+
+The kernel's variables change in one step at the end, or not at all: an engine that dies, is killed
+or can't tell leaves them as they were.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from . import _native, engine_names, protocol, state, surroundings
+from .engine import FOREVER, Engine, EngineDied, Interrupts, NotStarted
+from .relay import Outcome, Relay, know_sources
+
+MANY: Final = 3  # interrupts …
+MANY_S: Final = 5.0  # … within this time end the engine
+STOP_S: Final = 5.0  # what a cell has after its time for an end of its own
+KILL_S: Final = 2.0  # from SIGTERM to SIGKILL
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What stands behind `%%jumper run`."""
+
+    launcher: tuple[str, ...] = ()
+    timeout_s: float | None = None
+
+
+@dataclass
+class Figures:
+    """What an engine costs beside the cell's own time."""
+
+    start_s: float = 0.0
+    carry_s: float = 0.0
+    return_s: float = 0.0
+
+
+@dataclass
+class _Stops:
+    """When the engine is stopped, by what, and why."""
+
+    why: str = ""
+    plan: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
+
+    @property
+    def next_s(self) -> float:
+        return self.plan[0][0] if self.plan else FOREVER
+
+    def act(self) -> None:
+        while self.plan and time.monotonic() >= self.next_s:
+            self.plan.pop(0)[1]()
+
+
+class Run:
+    """Of one cell of `shell`; `engines` gives the process (see `spare`)."""
+
+    def __init__(
+        self, shell: Any, take: Callable[[Sequence[str]], Engine], wish: Wish, choice: Any
+    ) -> None:
+        self.figures = Figures()
+        self.notes: list[str] = []  # for the user, each a sentence
+        self.left: dict[str, str] = {}
+        self._shell = shell
+        self._take = take
+        self._wish = wish
+        self._choice = choice
+        self._relay = Relay(shell)
+        self._stops = _Stops()
+        self._interrupted_s: list[float] = []
+        self._interrupts = Interrupts()
+        self._around: tuple[Any, dict[str, tuple[int, str]], list[str]] | None = None
+
+    def run(self, cell: str) -> None:
+        """Ends as the cell ended there: returns or raises. Raises NotStarted and jumper.Error when
+        no engine came, EngineDied when it went too soon; KeyboardInterrupt, TimeoutError."""
+        with self._interrupts:
+            outcome = self._elsewhere(self._relay.begin(cell))
+            self._relay.raise_outcome(outcome)
+
+    def _elsewhere(self, code: str) -> Outcome:
+        begin_s = time.monotonic()
+        carried = state.Carried(
+            self._shell.user_ns, hidden=engine_names.hidden(self._shell), choice=self._choice
+        )
+        engine = self._take(self._wish.launcher)
+        try:
+            started_s = time.monotonic()
+            head, descriptor = self._pack(carried)
+            packed_s = time.monotonic()
+            engine_came = self._meet(engine, descriptor)
+            self._carry(engine, carried, head, descriptor)
+            carried_s = time.monotonic()
+            self.figures.start_s = started_s - begin_s + engine_came - packed_s
+            self.figures.carry_s = packed_s - started_s + carried_s - engine_came
+            self.left = dict(carried.left)
+            return self._bring_back(engine, carried, *self._serve(engine, code))
+        finally:
+            engine.finish()
+
+    def _pack(self, carried: Any) -> tuple[bytes, int]:
+        self._interrupts.raises = True
+        try:
+            packed: tuple[bytes, int] = carried.pack()
+        finally:
+            self._interrupts.raises = False
+        return packed
+
+    def _meet(self, engine: Engine, descriptor: int) -> float:
+        try:
+            engine.meet(self._show, self._was_interrupted, self._interrupts.descriptor)
+        except BaseException:
+            if descriptor >= 0:
+                _close(descriptor)
+            raise
+        return time.monotonic()
+
+    def _carry(self, engine: Engine, carried: Any, head: bytes, descriptor: int) -> None:
+        numbers = self._shell.compile._filename_map  # noqa: SLF001
+        sources = engine_names.sources(numbers, list(numbers))
+        try:
+            engine.send(
+                protocol.SETUP, self._relay.setup(), surroundings.take(), sources
+            )
+        except BaseException:
+            if descriptor >= 0:
+                _close(descriptor)
+            raise
+        engine.send_state(head, descriptor)
+        while refused := self._loaded(engine):
+            carried.hold_back(refused)
+            engine.send_state(*self._pack(carried))
+
+    def _loaded(self, engine: Engine) -> dict[str, str]:
+        while True:
+            kind, content = engine.receive(self._show, FOREVER, self._interrupts.descriptor)
+            if self._was_interrupted():
+                raise KeyboardInterrupt
+            if kind == protocol.LOADED:
+                refused: dict[str, str] = content[0]
+                return refused
+            if kind == protocol.MESSAGE:  # of an extension, of a module
+                self._publish(*content)
+
+    # ---- while the cell runs ----
+
+    def _serve(self, engine: Engine, code: str) -> tuple[bytes, int]:
+        engine.send(protocol.RUN, code, self._relay.options(), engine_names.of(self._shell))
+        if self._wish.timeout_s is not None:
+            self._plan_timeout(engine, time.monotonic() + self._wish.timeout_s)
+        try:
+            return self._listen(engine)
+        except EngineDied as error:
+            if not self._stops.why:
+                raise EngineDied(f"{error}; {UNCHANGED}") from None
+            raise self._stopped(engine) from None
+
+    def _listen(self, engine: Engine) -> tuple[bytes, int]:
+        while True:
+            kind, content = engine.receive(
+                self._show, self._stops.next_s, self._interrupts.descriptor
+            )
+            self._pass_interrupts(engine)
+            self._stops.act()
+            if kind == protocol.MESSAGE:
+                self._publish(*content)
+            elif kind == protocol.ASK:
+                self._answer(engine, *content)
+            elif kind == protocol.AROUND:
+                self._around = content
+            elif kind == protocol.DONE:
+                head, descriptor = content
+                return head, descriptor
+            elif kind == protocol.FAILED:
+                raise EngineDied(f"what the cell has done can't be brought back: {content[0]}")
+
+    def _answer(self, engine: Engine, number: int, prompt: str, password: bool) -> None:
+        self._interrupts.raises = True
+        try:
+            text = self._relay.answer(prompt, password)
+        except KeyboardInterrupt:
+            self._pass_interrupts(engine)
+            return
+        except Exception as error:  # noqa: BLE001  (a front end that can't ask)
+            self._note(f"nobody could be asked: {error!r}")
+            text = "\x04"
+        finally:
+            self._interrupts.raises = False
+        engine.send(protocol.ANSWER, number, text)
+
+    def _publish(self, kind: str, message: dict[str, Any], buffers: list[bytes]) -> None:
+        try:
+            self._relay.publish(kind, message, buffers)
+        except Exception as error:  # noqa: BLE001  (the user's streams and hooks)
+            self._note(f"what the cell has sent can't be shown: {error!r}")
+
+    def _show(self, name: str, text: str) -> None:
+        self._publish("stream", {"content": {"name": name, "text": text}, "metadata": {}}, [])
+
+    # ---- its end ----
+
+    def _was_interrupted(self) -> bool:
+        return self._interrupts.take() > 0
+
+    def _pass_interrupts(self, engine: Engine) -> None:
+        for _ in range(self._interrupts.take()):
+            now_s = time.monotonic()
+            self._interrupted_s = [
+                one for one in self._interrupted_s if one > now_s - MANY_S
+            ] + [now_s]
+            if len(self._interrupted_s) < MANY:
+                engine.interrupt()
+            elif not self._stops.why or self._stops.why == "timeout":
+                self._stops.why = "interrupts"
+                self._show("stderr", f"jumper: {MANY} interrupts within {MANY_S:g} s: the engine "
+                           "is ended\n")
+                self._stops.plan = [(now_s, engine.terminate), (now_s + KILL_S, engine.kill)]
+
+    def _plan_timeout(self, engine: Engine, at_s: float) -> None:
+        def interrupt() -> None:
+            self._stops.why = "timeout"
+            engine.interrupt()
+
+        self._stops.plan = [
+            (at_s, interrupt),
+            (at_s + STOP_S, engine.terminate),
+            (at_s + STOP_S + KILL_S, engine.kill),
+        ]
+
+    def _stopped(self, engine: Engine) -> BaseException:
+        if self._stops.why == "interrupts":
+            return KeyboardInterrupt(f"the engine was ended; {UNCHANGED}")
+        return _TimeOut(
+            f"the cell took longer than {self._wish.timeout_s:g} s and didn't end on an interrupt, "
+            f"so its engine was ended; {UNCHANGED}"
+        )
+
+    def _bring_back(
+        self, engine: Engine, carried: Any, head: bytes, descriptor: int
+    ) -> Outcome:
+        """All of it is here, complete: whatever becomes of the engine now changes nothing."""
+        try:
+            said = engine.end(
+                self._show, lambda: self._pass_interrupts(engine), self._interrupts.descriptor
+            )
+        except BaseException:
+            _close(descriptor)
+            raise
+        self.notes += [said] if said else []
+        begin_s = time.monotonic()
+        outcome: Outcome = carried.apply(head, descriptor)
+        if self._around is not None:
+            differences, sources, threads = self._around
+            know_sources(self._shell, sources)
+            self.notes += surroundings.put(differences)
+            if threads:
+                self._note(f"of the cell's threads these ended with its engine: {', '.join(threads)}")
+        self.figures.return_s = time.monotonic() - begin_s
+        if self._stops.why == "timeout":
+            return _too_late(outcome, self._wish.timeout_s or 0.0)
+        return outcome
+
+    def _note(self, sentence: str) -> None:
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
+
+UNCHANGED: Final = "all variables are as they were before the cell"
+
+
+class _TimeOut(TimeoutError):
+    def _render_traceback_(self) -> list[str]:
+        return [f"TimeoutError: {self}"]
+
+
+_TimeOut.__name__ = _TimeOut.__qualname__ = "TimeoutError"
+
+
+def _too_late(outcome: Outcome, timeout_s: float) -> Outcome:
+    """What an interrupted cell has done stays done, as after any interrupt."""
+    if outcome.status != "interrupted":
+        return outcome
+    said = f"the cell was interrupted after {timeout_s:g} s"
+    outcome.status, outcome.ename, outcome.evalue = "error", "TimeoutError", said
+    outcome.exception = TimeoutError(said)
+    outcome.traceback = [*(outcome.traceback or []), f"TimeoutError: {said}"]
+    return outcome
+
+
+def _close(descriptor: int) -> None:
+    import os
+
+    if descriptor >= 0:
+        os.close(descriptor)
