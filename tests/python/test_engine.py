@@ -1,0 +1,44 @@
+"""`%%jumper run`: what the plain kernel gives, message by message; variables go and come back."""
+
+import os
+
+import pytest
+from leftovers import watch_leftovers
+from notebook import Notebook, write_kernelspecs
+from test_engine_shell import CELLS, Pair, answer, interrupted, messages, same
+
+pytestmark = pytest.mark.slow
+RUN = "%%jumper run\n"
+
+
+class Engines(Pair):
+    def run(self, code: str, **options):
+        one = self.plain.send(code, **options)
+        other = self.elsewhere.send(RUN + code if code.strip() else code, **options)
+        return self.plain.take(one), self.elsewhere.take(other)
+
+
+@pytest.fixture(scope="module")
+def shared_notebook(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shared")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(folder / "state"))
+        leftovers = watch_leftovers(patch)
+        next(leftovers)
+        specs = write_kernelspecs(folder / "kernels")
+        with pytest.MonkeyPatch.context() as outside:
+            outside.delenv("PYTEST_CURRENT_TEST")  # ipykernel would leave descriptors alone
+            plain = Notebook(specs, "plain", cwd=tmp_path_factory.mktemp("plain"))
+            elsewhere = Notebook(specs, "jumper", cwd=tmp_path_factory.mktemp("elsewhere"))
+        with plain, elsewhere:
+            elsewhere.run("%jumper set summary=never")
+            plain.run("pass")
+            yield Engines(plain, elsewhere)
+        next(leftovers, None)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_cell(shared_notebook, name):
+    plain, elsewhere = shared_notebook.run(CELLS[name], allow_stdin=False)
+    assert messages(elsewhere) == messages(plain)
+    assert same(elsewhere.reply["content"]) == same(plain.reply["content"])
