@@ -30,20 +30,26 @@ FOREVER: Final = float("inf")
 Show = Callable[[str, str], None]  # stdout or stderr, text
 
 
-class EngineDied(RuntimeError):
-    """The engine has ended before its cell."""
+class NotBroughtBack(RuntimeError):  # noqa: N818
+    """The cell has run, and the kernel can't have what it did."""
 
     def _render_traceback_(self) -> list[str]:
         return [f"{type(self).__name__}: {self}"]
 
 
-class NotStarted(Exception):
+class EngineDied(NotBroughtBack):
+    """The engine has ended before its cell."""
+
+
+class NotStarted(Exception):  # noqa: N818
     """The engine never came; the message is the whole sentence."""
 
 
 class Interrupts:
-    """While it lasts, SIGINT only makes `descriptor` readable. Elsewhere than on the main thread
-    there is none to hold."""
+    """While it lasts, SIGINT only makes `descriptor` readable.
+
+    Elsewhere than on the main thread there is none to hold.
+    """
 
     def __init__(self) -> None:
         self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
@@ -103,6 +109,7 @@ class Engine:
         self.environment = dict(os.environ)
         command = _command(self.launcher)
         self.command = shlex.join(command)
+        self._name = Path(command[0]).name if self.launcher else "the engine"
         self.owner = os.getpid()
         self._engine_pidfd = -1
         self._group = -1  # once it is known not to be the launcher's
@@ -146,8 +153,10 @@ class Engine:
     # ---- talking ----
 
     def meet(self, show: Show, interrupted: Callable[[], bool], wake: int) -> None:
-        """Waits until the engine has come. Raises NotStarted, and KeyboardInterrupt when
-        `interrupted` says so."""
+        """Waits until the engine has come.
+
+        Raises NotStarted, and KeyboardInterrupt when `interrupted` says so.
+        """
         until = time.monotonic() + HELLO_S
         while self._hello is None:
             kind, content = self.receive(show, until, wake)
@@ -189,8 +198,11 @@ class Engine:
             raise EngineDied(f"{self._how_ended()} ({error})") from None
 
     def receive(self, show: Show, until: float, wake: int) -> "tuple[int | None, Any]":
-        """The next message's kind and content; of DONE head and descriptor. (None, None) at `until`
-        and when `wake` is readable. Raises EngineDied, before it has come NotStarted."""
+        """The next message's kind and content; of DONE head and descriptor.
+
+        (None, None) at `until` and when `wake` is readable. Raises EngineDied, NotStarted before
+        it has come.
+        """
         while True:
             ended = self._is_ended()  # before: what it has said until then is there
             wait_s = 0.0 if ended else max(0.0, until - time.monotonic())
@@ -240,7 +252,7 @@ class Engine:
 
     def _how_ended(self) -> str:
         ended = self._process.wait(DEATH_S)
-        who = f"its launcher {self.launcher[0]}" if self.launcher else "it"
+        who = f"its launcher {self._name}" if self.launcher else "it"
         if ended is None:
             return f"the engine has ended, and {who} goes on"
         return f"the engine has ended before its cell: {who} {_told(ended)}"
@@ -264,8 +276,10 @@ class Engine:
         raise EngineDied("the engine has lost its channel: the cell has closed descriptor 3")
 
     def end(self, show: Show, interrupted: Callable[[], None], wake: int) -> str | None:
-        """After DONE: waits until launcher and engine have ended by themselves; what launchers
-        print then is shown. Returns what is to be said about it."""
+        """After DONE: waits until launcher and engine have ended by themselves.
+
+        What launchers print then is shown. Returns what is to be said about it.
+        """
         with suppress(_native.Error):
             assert self._channel is not None  # noqa: S101
             protocol.send(self._channel, protocol.END)
@@ -285,7 +299,7 @@ class Engine:
             return None
         if ended.how == "unknown":
             return None
-        return f"{self.launcher[0] if self.launcher else 'the engine'} {_told(ended)} after the cell"
+        return f"{self._name} {_told(ended)} after the cell"
 
     def interrupt(self) -> None:
         """SIGINT to the engine and what the cell has started in its process group."""
@@ -344,12 +358,12 @@ def _command(launcher: list[str]) -> list[str]:
 def _content(payload: bytes) -> Any:
     try:
         return protocol.read(payload)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001
         raise EngineDied(f"what the engine has sent can't be read: {error!r}") from None
 
 
 def _told(ended: _native.Ended) -> str:
-    return ended.text
+    return f"was {ended.text}" if ended.how == "killed" else ended.text
 
 
 def _is_ready(descriptor: int) -> bool:

@@ -19,7 +19,7 @@ import sys
 import termios
 import threading
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
@@ -40,7 +40,16 @@ from tornado.ioloop import IOLoop
 from traitlets import Type
 from traitlets.config import Config
 
-from .relay import END_OF_INPUT, Message, Outcome, Setup, know_sources
+from .relay import (
+    END_OF_INPUT,
+    Message,
+    Outcome,
+    Setup,
+    know_sources,
+    known_sources,
+    put_traits,
+    traits,
+)
 
 Send = Callable[[str, dict[str, Any], list[bytes]], None]
 Ask = Callable[[str, bool], str]
@@ -325,8 +334,7 @@ class EngineShell:
         self.kernel.ask = ask
         shell: Any = self.kernel.shell
         self.shell = shell
-        for name, value in setup.traits.items():
-            setattr(self.shell, name, value)
+        put_traits(shell, setup.traits)
         for name in setup.extensions:
             with contextlib.suppress(ImportError):
                 shell.extension_manager.load_extension(name)
@@ -339,6 +347,22 @@ class EngineShell:
     def know(self, sources: Mapping[str, tuple[int, str]]) -> None:
         """Sources of earlier cells by file name, each with its number: for tracebacks."""
         know_sources(self.shell, sources)
+
+    def sources(self, besides: Collection[str]) -> dict[str, tuple[int, str]]:
+        """What `know` takes, of cells that this shell has compiled itself."""
+        return known_sources(self.shell, besides)
+
+    def traits(self) -> dict[str, Any]:
+        return traits(self.shell)
+
+    def begin_history(self, raw: list[str], parsed: list[str]) -> None:
+        """The kernel's In before the cell. New lists: those that came with the state are its."""
+        manager, names = self.shell.history_manager, self.shell.user_ns
+        manager.input_hist_raw = raw
+        manager.input_hist_parsed = names["In"] = names["_ih"] = parsed
+        ago = ("_i00", "_i", "_ii")
+        for name, text in zip(ago, [*reversed(raw[1:]), "", "", ""], strict=False):
+            setattr(manager, name, text)
 
     def run(
         self,

@@ -105,8 +105,7 @@ class JumperMagics(Magics):
             if cell is None:
                 getattr(self, f"_{verb}")(arguments)
                 return
-            if verb not in CELL_VERBS:
-                raise ValueError(f"{verb} asks, it takes no cell: write `%jumper {line}`")
+            _one_of("verb with a cell below it", verb, CELL_VERBS)
             wish = elsewhere.parse(arguments)
         except (ValueError, Error) as error:
             raise UsageError(f"%jumper: {error}") from None

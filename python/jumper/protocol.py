@@ -9,7 +9,7 @@
     MESSAGE   what the cell shows        ->  any number, from any thread and forked child
     ASK       number, prompt, password   ->
                                          <-  ANSWER    number, text
-    AROUND    environment, sources, …    ->
+    AROUND    what else has changed      ->
     DONE      the head; with the segment's descriptor, sealed
     FAILED    why there is no DONE       ->
                                          <-  END
@@ -76,6 +76,15 @@ class Hello(NamedTuple):
         return None
 
 
+class Around(NamedTuple):
+    """What a cell has changed beside variables."""
+
+    surroundings: Any  # surroundings.Differences
+    sources: dict[str, tuple[int, str]]  # of cells in the cell: see relay.know_sources
+    traits: dict[str, Any]  # relay.TRAITS
+    threads: list[str]  # which would go on in a kernel
+
+
 def hello() -> Hello:
     """Of this process."""
     name, version = sys.implementation.name, ".".join(map(str, sys.version_info[:3]))
@@ -86,7 +95,7 @@ def hello() -> Hello:
         os.getpgrp(),
         f"{name} {version}",
         _or_empty(lambda: boot.read_text().strip()),
-        _or_empty(lambda: os.readlink(namespace)),
+        _or_empty(namespace.readlink),
     )
 
 

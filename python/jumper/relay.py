@@ -8,7 +8,7 @@ cell, between its begin and its end.
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -65,6 +65,31 @@ def know_sources(shell: Any, sources: Mapping[str, tuple[int, str]]) -> None:
             shell.compile._filename_map[name] = number  # noqa: SLF001
 
 
+def known_sources(shell: Any, besides: Collection[str] = ()) -> dict[str, tuple[int, str]]:
+    """What `know_sources` takes, of this shell."""
+    import linecache
+
+    found = {}
+    for name, number in list(shell.compile._filename_map.items()):  # noqa: SLF001
+        entry = linecache.cache.get(name)
+        if name not in besides and entry is not None and len(entry) == 4:  # else it isn't read yet
+            found[name] = (number, "".join(entry[2]))
+    return found
+
+
+def traits(shell: Any) -> dict[str, Any]:
+    """How this shell runs cells and shows errors: what cells can change."""
+    mode = shell.InteractiveTB.mode  # what %xmode sets
+    return {name: getattr(shell, name) for name in TRAITS} | {"xmode": mode}
+
+
+def put_traits(shell: Any, changed: Mapping[str, Any]) -> None:
+    for name, value in changed.items():
+        setattr(shell, name, value)
+        if name == "xmode":
+            shell.InteractiveTB.set_mode(mode=value)
+
+
 class Relay:
     """For one cell of `shell`, an InteractiveShell of a kernel or a terminal."""
 
@@ -78,7 +103,7 @@ class Relay:
         return Setup(
             kernel_pid=os.getpid() if self._kernel is not None else 0,
             profile=getattr(shell.profile_dir, "location", None),
-            traits={name: getattr(shell, name) for name in TRAITS},
+            traits=traits(shell),
             extensions=tuple(sorted(set(shell.extension_manager.loaded) - set(NOT_THERE))),
         )
 
@@ -89,6 +114,11 @@ class Relay:
             "allow_stdin": self._kernel is None or self._kernel._allow_stdin,  # noqa: SLF001
             "parent": self._kernel.get_parent() if self._kernel is not None else None,
         }
+
+    def inputs(self) -> tuple[list[str], list[str]]:
+        """For `EngineShell.begin_history`, within the cell."""
+        manager, number = self._shell.history_manager, self._shell.execution_count - 1
+        return manager.input_hist_raw[:number], manager.input_hist_parsed[:number]
 
     def begin(self, cell: str) -> str:
         """The code to run of a cell magic's `cell`; later tracebacks here will show its lines."""

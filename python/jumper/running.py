@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from . import _native, engine_names, protocol, state, surroundings
-from .engine import FOREVER, Engine, EngineDied, Interrupts, NotStarted
-from .relay import Outcome, Relay, know_sources
+from . import protocol, state, surroundings
+from .engine import FOREVER, Engine, EngineDied, Interrupts, NotBroughtBack
+from .relay import Outcome, Relay, know_sources, known_sources, put_traits
 
 MANY: Final = 3  # interrupts …
 MANY_S: Final = 5.0  # … within this time end the engine
@@ -69,20 +69,21 @@ class Run:
         self._stops = _Stops()
         self._interrupted_s: list[float] = []
         self._interrupts = Interrupts()
-        self._around: tuple[Any, dict[str, tuple[int, str]], list[str]] | None = None
+        self._around: protocol.Around | None = None
 
     def run(self, cell: str) -> None:
-        """Ends as the cell ended there: returns or raises. Raises NotStarted and jumper.Error when
-        no engine came, EngineDied when it went too soon; KeyboardInterrupt, TimeoutError."""
+        """Ends as the cell ended there: returns or raises.
+
+        Raises NotStarted and jumper.Error when no engine came, EngineDied when it went too soon,
+        NotBroughtBack, KeyboardInterrupt, TimeoutError.
+        """
         with self._interrupts:
             outcome = self._elsewhere(self._relay.begin(cell))
             self._relay.raise_outcome(outcome)
 
     def _elsewhere(self, code: str) -> Outcome:
         begin_s = time.monotonic()
-        carried = state.Carried(
-            self._shell.user_ns, hidden=engine_names.hidden(self._shell), choice=self._choice
-        )
+        carried = state.Carried(self._shell, self._choice)
         engine = self._take(self._wish.launcher)
         try:
             started_s = time.monotonic()
@@ -95,6 +96,8 @@ class Run:
             self.figures.carry_s = packed_s - started_s + carried_s - engine_came
             self.left = dict(carried.left)
             return self._bring_back(engine, carried, *self._serve(engine, code))
+        except EngineDied as error:
+            raise EngineDied(f"{error}; {UNCHANGED}") from None
         finally:
             engine.finish()
 
@@ -116,12 +119,9 @@ class Run:
         return time.monotonic()
 
     def _carry(self, engine: Engine, carried: Any, head: bytes, descriptor: int) -> None:
-        numbers = self._shell.compile._filename_map  # noqa: SLF001
-        sources = engine_names.sources(numbers, list(numbers))
+        sources = known_sources(self._shell)
         try:
-            engine.send(
-                protocol.SETUP, self._relay.setup(), surroundings.take(), sources
-            )
+            engine.send(protocol.SETUP, self._relay.setup(), surroundings.take(), sources)
         except BaseException:
             if descriptor >= 0:
                 _close(descriptor)
@@ -145,15 +145,15 @@ class Run:
     # ---- while the cell runs ----
 
     def _serve(self, engine: Engine, code: str) -> tuple[bytes, int]:
-        engine.send(protocol.RUN, code, self._relay.options(), engine_names.of(self._shell))
+        engine.send(protocol.RUN, code, self._relay.options(), self._relay.inputs())
         if self._wish.timeout_s is not None:
             self._plan_timeout(engine, time.monotonic() + self._wish.timeout_s)
         try:
             return self._listen(engine)
-        except EngineDied as error:
-            if not self._stops.why:
-                raise EngineDied(f"{error}; {UNCHANGED}") from None
-            raise self._stopped(engine) from None
+        except EngineDied:
+            if self._stops.why:
+                raise self._stopped() from None
+            raise
 
     def _listen(self, engine: Engine) -> tuple[bytes, int]:
         while True:
@@ -167,12 +167,12 @@ class Run:
             elif kind == protocol.ASK:
                 self._answer(engine, *content)
             elif kind == protocol.AROUND:
-                self._around = content
+                self._around = protocol.Around(*content)
             elif kind == protocol.DONE:
                 head, descriptor = content
                 return head, descriptor
             elif kind == protocol.FAILED:
-                raise EngineDied(f"what the cell has done can't be brought back: {content[0]}")
+                raise _not_brought_back(content[0])
 
     def _answer(self, engine: Engine, number: int, prompt: str, password: bool) -> None:
         self._interrupts.raises = True
@@ -205,15 +205,17 @@ class Run:
     def _pass_interrupts(self, engine: Engine) -> None:
         for _ in range(self._interrupts.take()):
             now_s = time.monotonic()
-            self._interrupted_s = [
-                one for one in self._interrupted_s if one > now_s - MANY_S
-            ] + [now_s]
+            self._interrupted_s = [one for one in self._interrupted_s if one > now_s - MANY_S] + [
+                now_s
+            ]
             if len(self._interrupted_s) < MANY:
                 engine.interrupt()
             elif not self._stops.why or self._stops.why == "timeout":
                 self._stops.why = "interrupts"
-                self._show("stderr", f"jumper: {MANY} interrupts within {MANY_S:g} s: the engine "
-                           "is ended\n")
+                self._show(
+                    "stderr",
+                    f"jumper: {MANY} interrupts within {MANY_S:g} s: the engine is ended\n",
+                )
                 self._stops.plan = [(now_s, engine.terminate), (now_s + KILL_S, engine.kill)]
 
     def _plan_timeout(self, engine: Engine, at_s: float) -> None:
@@ -227,7 +229,7 @@ class Run:
             (at_s + STOP_S + KILL_S, engine.kill),
         ]
 
-    def _stopped(self, engine: Engine) -> BaseException:
+    def _stopped(self) -> BaseException:
         if self._stops.why == "interrupts":
             return KeyboardInterrupt(f"the engine was ended; {UNCHANGED}")
         return _TimeOut(
@@ -235,9 +237,7 @@ class Run:
             f"so its engine was ended; {UNCHANGED}"
         )
 
-    def _bring_back(
-        self, engine: Engine, carried: Any, head: bytes, descriptor: int
-    ) -> Outcome:
+    def _bring_back(self, engine: Engine, carried: Any, head: bytes, descriptor: int) -> Outcome:
         """All of it is here, complete: whatever becomes of the engine now changes nothing."""
         try:
             said = engine.end(
@@ -248,17 +248,24 @@ class Run:
             raise
         self.notes += [said] if said else []
         begin_s = time.monotonic()
-        outcome: Outcome = carried.apply(head, descriptor)
+        try:
+            outcome: Outcome = carried.apply(head, descriptor)
+        except Exception as error:  # noqa: BLE001  (loading runs code of the user's classes)
+            raise _not_brought_back(f"{type(error).__name__}: {error}") from None
         if self._around is not None:
-            differences, sources, threads = self._around
-            know_sources(self._shell, sources)
-            self.notes += surroundings.put(differences)
-            if threads:
-                self._note(f"of the cell's threads these ended with its engine: {', '.join(threads)}")
+            self._put_around(self._around)
         self.figures.return_s = time.monotonic() - begin_s
         if self._stops.why == "timeout":
             return _too_late(outcome, self._wish.timeout_s or 0.0)
         return outcome
+
+    def _put_around(self, around: protocol.Around) -> None:
+        know_sources(self._shell, around.sources)
+        self.notes += surroundings.put(around.surroundings)
+        put_traits(self._shell, around.traits)
+        if around.threads:
+            ended = ", ".join(around.threads)
+            self._note(f"threads of the cell have ended with its engine: {ended}")
 
     def _note(self, sentence: str) -> None:
         if sentence not in self.notes:
@@ -268,7 +275,11 @@ class Run:
 UNCHANGED: Final = "all variables are as they were before the cell"
 
 
-class _TimeOut(TimeoutError):
+def _not_brought_back(why: str) -> NotBroughtBack:
+    return NotBroughtBack(f"what the cell has done can't be brought back: {why}; {UNCHANGED}")
+
+
+class _TimeOut(TimeoutError):  # noqa: N818
     def _render_traceback_(self) -> list[str]:
         return [f"TimeoutError: {self}"]
 

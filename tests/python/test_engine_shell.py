@@ -233,7 +233,7 @@ def same(value):
         value = re.sub(r"[0-9a-f]{8}-[0-9a-f]{24}_\d+_\d+", "REQUEST", value)
         value = re.sub(r"0x[0-9a-f]{6,}", "0xADDRESS", value)
         value = re.sub(r"[0-9a-f]{32}", "IDENTITY", value)
-        value = re.sub(r"[\d.]+ [mµμn]?s\b", "TIME", value)
+        value = re.sub(r"[\d.e+]+ [mµμn]?s\b", "TIME", value)
         return re.sub(r"\d+-\d+(-\d+)?( [\d:.]+)?", "NUMBERS", value)
     return value
 

@@ -1,0 +1,189 @@
+"""What an engine does from its start to its end.
+
+1. It comes to the kernel, as JUMPER_ENGINE_CHANNEL says, and tells who it is (see `protocol`).
+2. It takes over what it shares with the kernel, the state and the cell, runs it, gives all back.
+3. It returns, so that a launcher can do what it does when a script ends.
+
+It ends with the kernel, whatever the cell does. SIGINT reaches the cell only.
+"""
+
+import faulthandler
+import os
+import signal
+import socket
+import struct
+import sys
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from . import _native, protocol
+
+if TYPE_CHECKING:
+    from .engine_shell import EngineShell
+    from .relay import Outcome
+    from .state import Arrived
+
+PARENT: Final = 4  # a pidfd of the kernel, with a channel that is inherited
+
+
+def come() -> tuple[_native.Channel, float | None]:
+    """The way to the kernel, and how long to wait there. Nothing of it stays in the environment."""
+    where = os.environ.pop(protocol.CHANNEL, "")
+    token = os.environ.pop(protocol.TOKEN, "")
+    wait_s = os.environ.pop(protocol.WAIT, None)
+    kind, _, place = where.partition(":")
+    if kind not in ("fd", "unix"):
+        sys.exit("jumper: an engine is started by `%%jumper run`, not by hand")
+    try:
+        by_name = kind == "unix"
+        channel = _native.connect(place, token) if by_name else _native.Channel(int(place))
+    except (_native.Error, ValueError) as error:
+        sys.exit(f"jumper: the engine can't reach the kernel: {error}")
+    if kind == "unix" or not _native.watch_parent(PARENT):
+        watch_peer(channel)
+    return channel, None if wait_s is None else float(wait_s)
+
+
+def watch_peer(channel: _native.Channel) -> None:
+    """Where the launcher has closed descriptors: ends with whoever holds the channel's other end.
+
+    Its number is nobody else's by now: SETUP comes later, so the kernel lives.
+    """
+    with suppress(OSError), socket.socket(fileno=os.dup(channel.fileno())) as end:
+        size = struct.calcsize("3i")
+        peer, _, _ = struct.unpack(
+            "3i", end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+        )
+        _native.watch_parent(os.pidfd_open(peer))
+
+
+def lead_group() -> None:
+    """Interrupts are for the cell and what it starts, not for a launcher that waits for us."""
+    if os.getpgrp() != os.getpid():
+        with suppress(OSError):
+            os.setpgid(0, 0)
+
+
+def lasting_threads() -> list[str]:
+    """Threads that would keep a script from ending."""
+    main = threading.main_thread()
+    return [one.name for one in threading.enumerate() if one is not main and not one.daemon]
+
+
+class Engine:
+    def __init__(self, channel: _native.Channel) -> None:
+        self._channel = channel
+        self._asked = 0
+        self._asking = threading.Lock()
+        self._shell: EngineShell
+        self._arrived: Arrived
+        self._known: set[str] = set()
+        self._steps = {
+            protocol.SETUP: self._set_up,
+            protocol.STATE: self._load,
+            protocol.RUN: self._run,
+        }
+
+    def serve(self, wait_s: float | None) -> None:
+        """Until the kernel has had enough, or is gone, or has said nothing for that long."""
+        while True:
+            received = self._channel.receive(wait_s)
+            if received.status != "message" or received.kind == protocol.END:
+                return
+            self._steps[received.kind](received)
+            wait_s = None
+
+    def _set_up(self, received: _native.Received) -> None:
+        from . import surroundings
+        from .engine_shell import EngineShell
+        from .state import Arrived
+
+        setup, there, sources = protocol.read(received.payload)
+        surroundings.put(surroundings.differences(surroundings.take(), there))
+        self._shell = EngineShell(self._send, self._ask, setup)
+        self._shell.know(sources)
+        self._known = set(sources)
+        self._arrived = Arrived(self._shell.shell)
+
+    def _load(self, received: _native.Received) -> None:
+        refused = self._arrived.load(received.payload, received.descriptor)
+        protocol.send(self._channel, protocol.LOADED, refused)
+
+    def _run(self, received: _native.Received) -> None:
+        from . import surroundings
+
+        code, options, inputs = protocol.read(received.payload)
+        self._shell.begin_history(*inputs)
+        before = surroundings.take()  # again: modules have come with the state
+        traits = self._shell.traits()
+        outcome = self._shell.run(code, **options)
+        try:
+            around = protocol.Around(
+                surroundings.differences(before, surroundings.take()),
+                self._shell.sources(self._known),
+                {name: it for name, it in self._shell.traits().items() if it != traits[name]},
+                lasting_threads(),
+            )
+            protocol.send(self._channel, protocol.AROUND, *around)
+            self._give_back(outcome)
+        except _native.Error:
+            raise  # of the channel: nobody to tell
+        except Exception as error:  # noqa: BLE001  (memory is short: anything may)
+            protocol.send(self._channel, protocol.FAILED, f"{type(error).__name__}: {error}")
+
+    def _give_back(self, outcome: "Outcome") -> None:
+        head, descriptor = self._arrived.pack_back(outcome)
+        try:
+            self._channel.send(protocol.DONE, head, None, descriptor)
+        finally:
+            if descriptor >= 0:
+                os.close(descriptor)
+
+    def close(self) -> None:
+        if hasattr(self, "_shell"):
+            self._shell.close()
+        self._channel.close()
+
+    def _send(self, kind: str, message: dict[str, Any], buffers: list[bytes]) -> None:
+        with suppress(_native.Error):  # nobody is there any more: this process ends, too
+            protocol.send(self._channel, protocol.MESSAGE, kind, message, buffers)
+
+    def _ask(self, prompt: str, password: bool) -> str:
+        with self._asking:
+            self._asked += 1
+            protocol.send(self._channel, protocol.ASK, self._asked, prompt, password)
+            while True:
+                received = self._channel.receive(None)
+                if received.status != "message":
+                    raise EOFError
+                if received.kind == protocol.ANSWER:
+                    number, text = protocol.read(received.payload)
+                    if number == self._asked:  # else somebody has interrupted that question
+                        return str(text)
+
+
+def serve() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # To where the kernel reads: descriptor 2 will be the cell's, and goes with this process.
+    faulthandler.enable(os.fdopen(os.dup(2), "w"), all_threads=False)
+    channel, wait_s = come()
+    lead_group()
+    protocol.send(channel, protocol.HELLO, protocol.hello())
+    from . import engine_shell, state, surroundings  # noqa: F401  (while the kernel packs)
+
+    engine = Engine(channel)
+    script = sys.modules["__main__"]
+    failed = ""
+    try:
+        engine.serve(wait_s)
+    except _native.Error as error:
+        failed = f"jumper: the engine has lost the kernel: {error}"
+    finally:
+        engine.close()
+        sys.modules["__main__"] = script
+        if lasting_threads():
+            # In a kernel they would go on; here the end would wait for them, for ever perhaps.
+            threading._shutdown = lambda: None  # type: ignore[attr-defined]  # noqa: SLF001
+    if failed:
+        sys.exit(failed)
