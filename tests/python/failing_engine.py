@@ -1,7 +1,7 @@
 """A launcher whose engine fails: `failing_engine.py ACTION@STEP ENGINE`.
 
-STEP is one of `protocol`'s kinds: "before DONE" (it is about to be sent), "after DONE" (it has been),
-"got RUN" (it has come); or "begin", before the engine's script runs.
+STEP is one of `protocol`'s kinds: "before DONE" (it is about to be sent), "after DONE" (it has
+been), "got RUN" (it has come); or "begin", before the engine's script runs.
 """
 
 import os

@@ -37,7 +37,7 @@ def children(notebook: Notebook) -> int:
 
 def descriptors(notebook: Notebook) -> list[str]:
     """The kernel's of ours, beside those of a spare: pidfd, channel and two pipes."""
-    links = [os.readlink(one) for one in Path(f"/proc/{notebook.pid}/fd").iterdir()]
+    links = [str(one.readlink()) for one in Path(f"/proc/{notebook.pid}/fd").iterdir()]
     return [one for one in links if "jumper-segment" in one]
 
 
