@@ -62,12 +62,14 @@ class Interrupts:
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self.descriptor)
+        closed, self.descriptor = self.descriptor, -1
+        os.close(closed)
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
     def _note(self, _: int, __: FrameType | None) -> None:
-        os.eventfd_write(self.descriptor, 1)
+        if self.descriptor >= 0:
+            os.eventfd_write(self.descriptor, 1)
         if self.raises:
             self.raises = False
             raise KeyboardInterrupt
@@ -104,9 +106,10 @@ class Engine:
     """One process. `finish` must be called, whatever happens."""
 
     def __init__(self, launcher: Sequence[str] = (), wait_s: float | None = None) -> None:
-        """Raises NotStarted, or jumper.Error for a launcher that makes no command."""
+        """Raises NotStarted."""
         self.launcher = list(launcher)
         self.environment = dict(os.environ)
+        self.directory = _directory()
         command = _command(self.launcher)
         self.command = shlex.join(command)
         self._name = Path(command[0]).name if self.launcher else "the engine"
@@ -349,10 +352,20 @@ class Engine:
 def _command(launcher: list[str]) -> list[str]:
     if not sys.executable:
         raise NotStarted("this kernel doesn't know which Python it runs on (sys.executable)")
-    command = _native.launch_command(launcher, sys.executable, SCRIPT)
+    try:
+        command = _native.launch_command(launcher, sys.executable, SCRIPT)
+    except _native.Error as error:
+        raise NotStarted(str(error)) from None
     if command[-2:] == [sys.executable, SCRIPT]:
         command[-1:-1] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # noqa: SLF001
     return command
+
+
+def _directory() -> str:
+    try:
+        return str(Path.cwd())
+    except OSError:  # it is gone
+        return ""
 
 
 def _content(payload: bytes) -> Any:

@@ -14,7 +14,9 @@ import socket
 import struct
 import sys
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from . import _native, protocol
@@ -34,7 +36,10 @@ def come() -> tuple[_native.Channel, float | None]:
     wait_s = os.environ.pop(protocol.WAIT, None)
     kind, _, place = where.partition(":")
     if kind not in ("fd", "unix"):
-        sys.exit("jumper: an engine is started by `%%jumper run`, not by hand")
+        sys.exit(
+            "jumper: an engine is started by `%%jumper run`, which tells it in "
+            f"{protocol.CHANNEL} where the kernel is; the launcher must leave that alone"
+        )
     try:
         by_name = kind == "unix"
         channel = _native.connect(place, token) if by_name else _native.Channel(int(place))
@@ -63,6 +68,23 @@ def lead_group() -> None:
     if os.getpgrp() != os.getpid():
         with suppress(OSError):
             os.setpgid(0, 0)
+
+
+def launchers_changes(began: Mapping[str, str]) -> dict[str, str | None]:
+    """Of the environment with which the kernel has started the launcher; None: taken out."""
+    own = os.environ
+    changed: dict[str, str | None] = {
+        name: value for name, value in own.items() if began.get(name) != value
+    }
+    return changed | dict.fromkeys(began.keys() - own.keys())
+
+
+def put_environment(changed: Mapping[str, str | None]) -> None:
+    for name, value in changed.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 def lasting_threads() -> list[str]:
@@ -99,8 +121,12 @@ class Engine:
         from .engine_shell import EngineShell
         from .state import Arrived
 
-        setup, there, sources = protocol.read(received.payload)
+        setup, there, sources, (environment, directory) = protocol.read(received.payload)
+        changed, own = launchers_changes(environment), Path.cwd()
         surroundings.put(surroundings.differences(surroundings.take(), there))
+        put_environment(changed)
+        if own != Path(directory):
+            os.chdir(own)  # as `env -C` wants it
         self._shell = EngineShell(self._send, self._ask, setup)
         self._shell.know(sources)
         self._known = set(sources)
@@ -166,7 +192,7 @@ class Engine:
 def serve() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # To where the kernel reads: descriptor 2 will be the cell's, and goes with this process.
-    faulthandler.enable(os.fdopen(os.dup(2), "w"), all_threads=False)
+    faulthandler.enable(os.dup(2), all_threads=False)
     channel, wait_s = come()
     lead_group()
     protocol.send(channel, protocol.HELLO, protocol.hello())

@@ -121,7 +121,13 @@ class Run:
     def _carry(self, engine: Engine, carried: Any, head: bytes, descriptor: int) -> None:
         sources = known_sources(self._shell)
         try:
-            engine.send(protocol.SETUP, self._relay.setup(), surroundings.take(), sources)
+            engine.send(
+                protocol.SETUP,
+                self._relay.setup(),
+                surroundings.take(),
+                sources,
+                (engine.environment, engine.directory),
+            )
         except BaseException:
             if descriptor >= 0:
                 _close(descriptor)
