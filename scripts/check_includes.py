@@ -1,7 +1,7 @@
 """Refuses includes and imports that break the rooms' order.
 
 C++: the tables of src/README.md (rooms left to right; libraries and who may use them).
-Python: extension, magics, names, engine_main, engine_shell → session → state, views, _native.
+Python: extension, magics, names, engine_main, engine_loop, engine_shell → session → state, views, _native.
 """
 
 import ast
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
-TOP = {"extension", "magics", "names", "engine_main", "engine_shell"}
+TOP = {"extension", "magics", "names", "engine_main", "engine_loop", "engine_shell"}
 UPPER = TOP | {"session"}
 LOWER = {"state", "views"}
 # Who may know IPython; `import jumper` in a plain script must need none of it.

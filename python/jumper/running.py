@@ -105,6 +105,10 @@ class Run:
         self._interrupts.raises = True
         try:
             packed: tuple[bytes, int] = carried.pack()
+        except Exception as error:  # noqa: BLE001  (no space; classes of the user's)
+            raise NotBroughtBack(
+                f"the cell has not run: the variables can't be carried: {_said(error)}; {UNCHANGED}"
+            ) from None
         finally:
             self._interrupts.raises = False
         return packed
@@ -257,7 +261,7 @@ class Run:
         try:
             outcome: Outcome = carried.apply(head, descriptor)
         except Exception as error:  # noqa: BLE001  (loading runs code of the user's classes)
-            raise _not_brought_back(f"{type(error).__name__}: {error}") from None
+            raise _not_brought_back(_said(error)) from None
         if self._around is not None:
             self._put_around(self._around)
         self.figures.return_s = time.monotonic() - begin_s
@@ -279,6 +283,10 @@ class Run:
 
 
 UNCHANGED: Final = "all variables are as they were before the cell"
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _not_brought_back(why: str) -> NotBroughtBack:

@@ -89,6 +89,7 @@ def test_what_an_engine_has_answered_counts(ready, step):
     assert state(ready) == "(2, [1, 2], True)"
 
 
+@pytest.mark.fault("X4")
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
