@@ -135,8 +135,14 @@ class Session:
     def begin(self, source: bytes, execution_count: int | None = None) -> int:
         """Marks the begin of a cell, returns its index. Doesn't wait; about 50 µs."""
 
-    def end(self, index: int, outcome: str, execution_count: int | None = None) -> None:
-        """Marks the end. outcome: "ok", "error", "interrupted". Doesn't wait."""
+    def end(
+        self,
+        index: int,
+        outcome: str,  # "ok", "error", "interrupted"
+        execution_count: int | None = None,
+        engine: tuple[float | None, float | None, float | None] | None = None,
+    ) -> None:
+        """Marks the end. `engine`: what its start, carrying, returning took (s). Doesn't wait."""
 
     def wait(self, index: int, timeout_s: float = 0.05) -> bool:
         """Waits until the cell's end sample is in the recording, `timeout_s` at most."""

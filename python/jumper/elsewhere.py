@@ -44,7 +44,7 @@ class Elsewhere:
 
     def __init__(self) -> None:
         self.engines = Engines()
-        self.figures: Figures | None = None  # of the cell that runs or has just run
+        self._figures = Figures()  # of the cell that runs
         self._sentences: list[str] = []
         self._running = threading.Lock()
         self._left: dict[str, str] = {}
@@ -55,16 +55,24 @@ class Elsewhere:
             raise NotStarted("another cell of this kernel runs in an engine: wait for its end")
         try:
             running = Run(shell, self.engines.take, wish, state.Choice())
-            self.figures = running.figures
             try:
                 running.run(cell)
             finally:
+                self._figures = self._figures.plus(running.figures)
                 self._sentences += running.notes
                 self._say_what_stayed(running.left)
                 if not wish.launcher:
                     self.engines.prepare()
         finally:
             self._running.release()
+
+    def begin_cell(self) -> None:
+        self._figures = Figures()
+
+    @property
+    def figures(self) -> tuple[float | None, float | None, float | None] | None:
+        """What the session is told at the cell's end; None: it ran in the kernel."""
+        return None if self._figures.start_s is None else self._figures.as_tuple()
 
     def take_sentences(self) -> list[str]:
         """To be said under the cell."""

@@ -182,6 +182,7 @@ class Extension:
             cell = None
         if cell is None:
             self._here.cell = cell = RunningCell(info, self.shell.execution_count)
+            self.magics.elsewhere.begin_cell()
         if not cell.index:
             self._set_rate()
             self._see_devices()
@@ -232,7 +233,8 @@ class Extension:
 
     def _finish(self, cell: RunningCell, outcome: str, number: int | None) -> None:
         if not cell.ended:
-            cell.ended.extend(map(self.session.end, cell.index, (outcome,), (number,)))
+            engine = self.magics.elsewhere.figures
+            cell.ended.extend(map(self.session.end, cell.index, (outcome,), (number,), (engine,)))
 
     def _drop_interrupt(self) -> None:
         """One that found no code to stop: the cell's syntax was wrong."""

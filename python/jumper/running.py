@@ -31,9 +31,20 @@ class Wish:
 class Figures:
     """What an engine costs beside the cell's own time."""
 
-    start_s: float = 0.0
-    carry_s: float = 0.0
-    return_s: float = 0.0
+    start_s: float | None = None
+    carry_s: float | None = None
+    return_s: float | None = None
+
+    def plus(self, other: "Figures") -> "Figures":
+        """Of two runs in one cell."""
+        sums = (
+            (one or 0.0) + (two or 0.0) if (one, two) != (None, None) else None
+            for one, two in zip(self.as_tuple(), other.as_tuple(), strict=True)
+        )
+        return Figures(*sums)
+
+    def as_tuple(self) -> tuple[float | None, float | None, float | None]:
+        return self.start_s, self.carry_s, self.return_s
 
 
 @dataclass

@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <memory>
 #include <span>
@@ -103,9 +105,23 @@ std::int64_t begin_cell(bind::Session& session, const nb::bytes& source,
   return session.watch().begin(view, execution_count);
 }
 
+using EngineSeconds = std::array<std::optional<double>, 3>;
+
+record::Value nanoseconds(std::optional<double> value_s) {
+  constexpr double kMost_s = 9e9;  // false for NaN, too
+  const bool is_time = value_s && *value_s >= 0 && *value_s < kMost_s;
+  return is_time ? static_cast<record::Value>(*value_s * 1e9)
+                 : record::unknown(record::State::kNotSupported);
+}
+
 void end_cell(bind::Session& session, std::int64_t index, const std::string& outcome,
-              std::optional<std::int64_t> execution_count) {
-  session.watch().end(index, outcome_from(outcome), execution_count);
+              std::optional<std::int64_t> execution_count,
+              const std::optional<EngineSeconds>& engine) {
+  record::EngineTimes times;
+  if (engine) {
+    times = {nanoseconds((*engine)[0]), nanoseconds((*engine)[1]), nanoseconds((*engine)[2])};
+  }
+  session.watch().end(index, outcome_from(outcome), execution_count, times);
 }
 
 // With the GIL held; the work is done without it.
@@ -303,7 +319,8 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
            "directory"_a = nb::none(), "process_level"_a = true, "node_level"_a = true,
            "most_bytes"_a = 0, "keep_days"_a = -1, "keep_bytes"_a = -1)
       .def("begin", &begin_cell, "source"_a, "execution_count"_a = nb::none())
-      .def("end", &end_cell, "index"_a, "outcome"_a, "execution_count"_a = nb::none(), Released())
+      .def("end", &end_cell, "index"_a, "outcome"_a, "execution_count"_a = nb::none(),
+           "engine"_a = nb::none(), Released())
       .def(
           "wait",
           [](bind::Session& self, std::int64_t index, double timeout_s) {

@@ -34,6 +34,11 @@ class Writer {
   void operator()(const EdgeCounters& counters) {
     for (const auto field : kEdgeCounterFields) writer_.svarint(counters.*field);
   }
+  // The last field of its record: nothing at all for the many cells without an engine.
+  void operator()(const EngineTimes& times) {
+    if (!times.any()) return;
+    for (const Value one : {times.start_ns, times.carry_ns, times.return_ns}) writer_.svarint(one);
+  }
 
  private:
   ByteWriter writer_;
@@ -66,6 +71,12 @@ class Reader {
   }
   void operator()(EdgeCounters& counters) {
     for (const auto field : kEdgeCounterFields) counters.*field = reader_.svarint();
+  }
+  void operator()(EngineTimes& times) {
+    if (reader_.left() == 0) return;
+    for (Value* one : {&times.start_ns, &times.carry_ns, &times.return_ns}) {
+      *one = reader_.svarint();
+    }
   }
 
  private:
@@ -119,7 +130,7 @@ void fields(auto& field, auto& record)
   requires std::is_same_v<std::remove_cvref_t<decltype(record)>, CellEnd>
 {
   each(field, record.index, record.execution_count, record.time_ns, record.sample_ns,
-       record.outcome, record.counters);
+       record.outcome, record.counters, record.engine);
 }
 void fields(auto& field, auto& record)
   requires std::is_same_v<std::remove_cvref_t<decltype(record)>, Gap>

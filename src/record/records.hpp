@@ -174,6 +174,17 @@ struct CellBegin {
 
 enum class Outcome : std::uint8_t { kOk = 0, kError = 1, kInterrupted = 2, kDied = 3 };
 
+// What an engine took beside the cell itself. All are unknown when the cell ran in the kernel, the
+// later ones when it came to no end.
+struct EngineTimes {
+  Value start_ns = unknown(State::kNotSupported);   // until the process was there
+  Value carry_ns = unknown(State::kNotSupported);   // the variables, there
+  Value return_ns = unknown(State::kNotSupported);  // and back
+
+  // Of a cell that ran in an engine.
+  [[nodiscard]] bool any() const noexcept { return is_known(start_ns); }
+};
+
 struct CellEnd {
   std::int64_t index = 0;
   std::int64_t execution_count = kNoExecutionCount;  // In [n]; right only at the end
@@ -181,6 +192,7 @@ struct CellEnd {
   std::int64_t sample_ns = 0;
   Outcome outcome = Outcome::kOk;
   EdgeCounters counters;
+  EngineTimes engine = {};
 };
 
 // ---- losses and the end ----

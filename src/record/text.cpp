@@ -125,9 +125,16 @@ struct Line {
         counters_text(cell.counters), cell.source_bytes, quoted(cell.source));
   }
   std::string operator()(const CellEnd& cell) const {
-    return fmt::format("cell_end index={} execution_count={} time_ns={} sample_ns={} outcome={} {}",
-                       cell.index, cell.execution_count, cell.time_ns, cell.sample_ns,
-                       outcome_word(cell.outcome), counters_text(cell.counters));
+    std::string line =
+        fmt::format("cell_end index={} execution_count={} time_ns={} sample_ns={} outcome={} {}",
+                    cell.index, cell.execution_count, cell.time_ns, cell.sample_ns,
+                    outcome_word(cell.outcome), counters_text(cell.counters));
+    if (cell.engine.any()) {
+      line += fmt::format(" engine_start_ns={} engine_carry_ns={} engine_return_ns={}",
+                          value_text(cell.engine.start_ns), value_text(cell.engine.carry_ns),
+                          value_text(cell.engine.return_ns));
+    }
+    return line;
   }
   std::string operator()(const Gap& gap) const {
     return fmt::format("gap begin_ns={} end_ns={} reason={} text={}", gap.begin_ns, gap.end_ns,

@@ -54,6 +54,7 @@ CellSpan span_of(const Recording& recording, const Cell& cell, bool trusting) {
     span.end.time_ns = std::max(cell.end->time_ns, span.begin.time_ns);
     span.end.marks = &cell.end->counters;
     span.outcome = cell.end->outcome;
+    span.engine = cell.end->engine;
     end_sample_ns = cell.end->sample_ns;
   } else {
     end_without_mark(recording, span);

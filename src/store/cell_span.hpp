@@ -25,7 +25,8 @@ struct CellSpan {
   CellEdge begin, end;
   record::Outcome outcome = record::Outcome::kOk;
   std::string outcome_text;  // more about a death: "killed by signal 9 (SIGKILL)"; may be empty
-  bool running = false;      // then `end` is the last sample
+  record::EngineTimes engine = {};
+  bool running = false;  // then `end` is the last sample
   [[nodiscard]] std::int64_t duration_ns() const noexcept { return end.time_ns - begin.time_ns; }
   // The times of the first and the last row that speak of the cell.
   [[nodiscard]] std::int64_t first_row_ns() const noexcept {

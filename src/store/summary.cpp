@@ -143,6 +143,7 @@ CellSummary figures_of(const Recording& recording, const Cell& cell, const CellS
   summary.duration_s = seconds(span.duration_ns());
   summary.outcome = span.outcome;
   summary.outcome_text = span.outcome_text;
+  summary.engine = span.engine;
   summary.running = span.running;
   summary.gaps = gaps_in(recording, span);
   summary.rate_note = rate_note_of(recording, span);

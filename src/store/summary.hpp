@@ -58,9 +58,10 @@ struct CellSummary {
   std::int64_t begin_wall_ns = 0;
   double duration_s = 0;
   record::Outcome outcome = record::Outcome::kOk;
-  std::string outcome_text;  // more about a death: "killed by signal 9 (SIGKILL)"; or empty
-  bool running = false;      // no end yet, and the recording isn't over; up to the last sample
-  std::int64_t ticks = 0;    // regular samples; edge samples don't count
+  std::string outcome_text;         // more about a death: "killed by signal 9 (SIGKILL)"; or empty
+  record::EngineTimes engine = {};  // where the cell ran in one
+  bool running = false;    // no end yet, and the recording isn't over; up to the last sample
+  std::int64_t ticks = 0;  // regular samples; edge samples don't count
   std::optional<double> sample_age_s;  // how old the last sample was at the end, when it is old
   std::string rate_note;  // why samples were fewer, or held less, than asked for; "": they weren't
   std::vector<GapSummary> gaps;

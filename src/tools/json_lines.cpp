@@ -94,13 +94,19 @@ struct Objects {
             {"source", cell.source}};
   }
   Json operator()(const record::CellEnd& cell) const {
-    return {{"kind", "cell_end"},
-            {"index", cell.index},
-            {"execution_count", execution_count_json(cell.execution_count)},
-            {"time_ns", cell.time_ns},
-            {"sample_ns", cell.sample_ns},
-            {"outcome", record::outcome_word(cell.outcome)},
-            {"counters", counters_json(cell.counters)}};
+    Json json{{"kind", "cell_end"},
+              {"index", cell.index},
+              {"execution_count", execution_count_json(cell.execution_count)},
+              {"time_ns", cell.time_ns},
+              {"sample_ns", cell.sample_ns},
+              {"outcome", record::outcome_word(cell.outcome)},
+              {"counters", counters_json(cell.counters)}};
+    if (cell.engine.any()) {
+      json["engine"] = {{"start_ns", value_json(cell.engine.start_ns)},
+                        {"carry_ns", value_json(cell.engine.carry_ns)},
+                        {"return_ns", value_json(cell.engine.return_ns)}};
+    }
+    return json;
   }
   Json operator()(const record::Gap& gap) const {
     return {{"kind", "gap"},

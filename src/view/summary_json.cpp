@@ -101,6 +101,15 @@ Json consumers_array(const store::CellSummary& summary) {
   return json;
 }
 
+Json engine_object(const record::EngineTimes& engine) {
+  const auto time = [](record::Value value) {
+    return record::is_known(value) ? seconds(static_cast<double>(value) / 1e9) : Json(nullptr);
+  };
+  return {{"start_s", time(engine.start_ns)},
+          {"carry_s", time(engine.carry_ns)},
+          {"return_s", time(engine.return_ns)}};
+}
+
 Json level_object(const store::LevelSummary& level) {
   Json json;
   json["capacity"] = {{"cores", optional_number(level.capacity_cores, percent)},
@@ -134,6 +143,7 @@ std::string summary_json(const store::CellSummary& summary) {
   Json json;
   json["version"] = kVersion;
   json["cell"] = cell_object(summary);
+  if (summary.engine.any()) json["engine"] = engine_object(summary.engine);
   json["ticks"] = summary.ticks;
   json["gaps"] = Json::array();
   for (const store::GapSummary& gap : summary.gaps) {

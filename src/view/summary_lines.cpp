@@ -157,6 +157,20 @@ void add_gaps(const CellSummary& summary, std::vector<SummaryLine>& lines) {
   }
 }
 
+void add_engine(const record::EngineTimes& engine, std::vector<SummaryLine>& lines) {
+  if (!engine.any()) return;
+  std::string text;
+  const auto add = [&](std::string_view what, record::Value value) {
+    if (!record::is_known(value)) return;
+    text += fmt::format("{}{} {}", text.empty() ? "" : kSeparator, what,
+                        seconds_text(static_cast<double>(value) / 1e9));
+  };
+  add("started in", engine.start_ns);
+  add("variables carried in", engine.carry_ns);
+  add("and back in", engine.return_ns);
+  lines.push_back({"engine", text, std::nullopt, true});
+}
+
 // Each reason once, whatever number of figures it is about.
 void add_notes(const CellSummary& summary, const std::vector<std::string>& levels,
                std::vector<SummaryLine>& lines) {
@@ -220,6 +234,7 @@ std::vector<SummaryLine> summary_lines(const CellSummary& summary, const std::st
                                  level.empty() ? "process" : one_line(level, 40)),
                      std::nullopt, true});
   }
+  add_engine(summary.engine, lines);
   add_gaps(summary, lines);
   add_notes(summary, shown, lines);
   return lines;

@@ -126,6 +126,19 @@ void put_texts(const Json& json, std::map<std::string, std::string>& texts) {
   }
 }
 
+void put_engine(const Json& json, record::EngineTimes& engine) {
+  const auto take = [&](std::string_view name, record::Value& value) {
+    constexpr double kMost_s = 9e9;
+    const std::optional<double> read_s = number(at(json, name));
+    if (read_s && *read_s >= 0 && *read_s < kMost_s) {
+      value = static_cast<record::Value>(std::llround(*read_s * 1e9));
+    }
+  };
+  take("start_s", engine.start_ns);
+  take("carry_s", engine.carry_ns);
+  take("return_s", engine.return_ns);
+}
+
 void put_gaps(const Json& json, store::CellSummary& summary) {
   if (!json.is_array()) return;
   for (const Json& gap : json) {
@@ -188,6 +201,7 @@ std::optional<store::CellSummary> parse_summary(std::string_view json_text) {
   summary.outcome_text = text(at(cell, "outcome_text"));
   summary.running = flag(at(cell, "running"));
   summary.ticks = integer(at(json, "ticks")).value_or(0);
+  put_engine(at(json, "engine"), summary.engine);
   put_gaps(at(json, "gaps"), summary);
   for (const std::string_view name : kLevels) {
     const auto found = levels.find(name);

@@ -78,9 +78,10 @@ std::int64_t Watch::begin(std::string_view source, std::optional<std::int64_t> e
 }
 
 void Watch::end(std::int64_t index, record::Outcome outcome,
-                std::optional<std::int64_t> execution_count) {
+                std::optional<std::int64_t> execution_count, const record::EngineTimes& engine) {
   if (!is_live() || index <= 0) return;
   record::CellEnd cell;
+  cell.engine = engine;
   cell.time_ns = base::monotonic_ns();
   const std::lock_guard lock(mutex_);
   take_messages();

@@ -64,8 +64,8 @@ class Watch {
   // Marks the begin of a cell; its index, from 1. 0 in a forked child and after close(). Reads
   // this process's own counters (some 30 us) and doesn't wait for anybody.
   std::int64_t begin(std::string_view source, std::optional<std::int64_t> execution_count);
-  void end(std::int64_t index, record::Outcome outcome,
-           std::optional<std::int64_t> execution_count);
+  void end(std::int64_t index, record::Outcome outcome, std::optional<std::int64_t> execution_count,
+           const record::EngineTimes& engine = {});
 
   // Waits until the end of the cell and its sample are in the recording, `timeout_ns` at most.
   // False when they aren't (late, or there is no sampler).

@@ -2,11 +2,14 @@
 
 import importlib.util
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
+from leftovers import wait_until
 from notebook import JSON_TYPE, Notebook, Run
 
 CELL = "import os, sys\nprint('out'); print('err', file=sys.stderr)\nv = v + 1; kept.append(v)\nv"
@@ -222,3 +225,62 @@ def test_the_cell_is_measured_and_nothing_is_left(open_notebook):
     summary = notebook.run("%jumper summary 1").bundles[0][JSON_TYPE]
     assert summary["cell"]["outcome"] == "ok"
     assert summary["levels"]["process"]["cpu_time_s"] > 0.1  # the engine's
+
+
+def test_what_the_engine_took_stands_apart(open_notebook):
+    notebook = open_notebook()
+    notebook.run("%%jumper run\nx = 1")
+    notebook.run("x = 2")
+    notebook.run("%%jumper run\nimport os; os._exit(3)")
+    there, here, died = (one[JSON_TYPE] for one in summaries(notebook, 3))
+    engine = there["engine"]
+    assert all(engine[name] >= 0 for name in ("start_s", "carry_s", "return_s"))
+    assert 0.05 < sum(engine.values()) < there["cell"]["duration_s"]
+    assert "engine" not in here
+    assert died["engine"]["return_s"] is None
+    text = notebook.run("%jumper summary 1").bundles[0]["text/plain"]
+    assert re.search(r"engine +started in .* variables carried in .* and back in ", text), text
+
+
+def summaries(notebook: Notebook, count: int) -> list[dict]:
+    return [notebook.run(f"%jumper summary #{n + 1}").bundles[0] for n in range(count)]
+
+
+def test_a_spare_waits_and_leaves(open_notebook):
+    notebook = open_notebook()
+    spares = "__import__('jumper.extension').extension._loaded[get_ipython()].magics.elsewhere"
+    notebook.run(f"engines = {spares}.engines; engines.wait_s = 0.5")
+    notebook.run("%%jumper run --with env\n1")
+    assert notebook.run("engines.spare_pid").result is None
+    notebook.run("%%jumper run\n1")
+    spare = int(notebook.run("engines.spare_pid").result)
+    assert wait_until(lambda: not is_running(spare))
+    notebook.run("engines.wait_s = 600")
+    assert notebook.run("%%jumper run\nimport os; os.getpid()").result != str(spare)
+    spare = notebook.run("engines.spare_pid").result
+    notebook.run("import os, sys; os.environ['ADDED'] = '1'; os.chdir('/'); sys.path.append('/p')")
+    used = notebook.run("%%jumper run\nos.getpid(), os.environ['ADDED'], os.getcwd(), sys.path[-1]")
+    assert used.result == f"({spare}, '1', '/', '/p')", used.traceback
+    notebook.run("os.environ['LD_LIBRARY_PATH'] = '/nowhere'")
+    old = notebook.run("engines.spare_pid").result
+    assert notebook.run("%%jumper run\nos.getpid()").result != old
+    assert not is_running(int(old))
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_a_spare_is_no_forked_childs(open_notebook):
+    notebook = open_notebook()
+    notebook.run("%%jumper run\n1")
+    spares = "__import__('jumper.extension').extension._loaded[get_ipython()].magics.elsewhere"
+    notebook.run(f"import os; engines = {spares}.engines; spare = engines.spare_pid")
+    code = "pid = os.fork()\nif pid == 0:\n    engines.close(); del engines; os._exit(0)"
+    forked = notebook.run(f"{code}\nos.waitpid(pid, 0)[1], spare == engines.spare_pid")
+    assert forked.result == "(0, True)", forked.traceback
+    used = notebook.run("%%jumper run\nos.getpid() == spare")
+    assert used.result == "True", used.traceback

@@ -82,6 +82,25 @@ TEST(ByteReader, KeepsNumbersOfAnySize) {
   EXPECT_EQ(reader.left(), 0U);
 }
 
+TEST(Record, KeepsWhatAnEngineTookBehindEverythingElse) {
+  CellEnd cell{7, 4, 1'000, 0, Outcome::kOk, {}};
+  std::string without;
+  encode(cell, without);
+  cell.engine = {1'500, 2'500, unknown(State::kNotSupported)};
+  std::string with;
+  encode(cell, with);
+  EXPECT_EQ(with.substr(0, without.size()), without);  // what readers before it know
+  const auto none = decode(ChunkKind::kCellEnd, without);
+  ASSERT_TRUE(none);
+  EXPECT_FALSE(std::get<CellEnd>(*none).engine.any());
+  const auto back = decode(ChunkKind::kCellEnd, with);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(std::get<CellEnd>(*back).engine.start_ns, 1'500);
+  EXPECT_EQ(std::get<CellEnd>(*back).engine.carry_ns, 2'500);
+  EXPECT_FALSE(is_known(std::get<CellEnd>(*back).engine.return_ns));
+  EXPECT_FALSE(decode(ChunkKind::kCellEnd, with.substr(0, without.size() + 1)));
+}
+
 TEST(Message, BringsEveryMarkBackAsItWas) {
   const auto records = one_of_each();
   const std::vector<Message> messages{std::get<CellBegin>(records[4]),

@@ -43,6 +43,7 @@ store::CellSummary rich_summary() {
   summary.notes["process"] = "lower bound: …";
   summary.rate_note = "a tick would cost too much";
   summary.sample_age_s = 1.25;
+  summary.engine = {31'000'000, 42'000'000, record::unknown(record::State::kNotSupported)};
   return summary;
 }
 

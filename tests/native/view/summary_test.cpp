@@ -78,6 +78,16 @@ TEST(SummaryText, SaysWhatIsNotExact) {
             "note    the last sample is 800 ms older than the end of the cell");
 }
 
+TEST(SummaryText, SaysWhatAnEngineTook) {
+  store::CellSummary summary = made_up::summary();
+  EXPECT_THAT(summary_text(summary, ""), Not(HasSubstr("engine")));
+  summary.engine = {31'000'000, 42'000'000, record::unknown(record::State::kNotSupported)};
+  const std::string text = summary_text(summary, "");
+  EXPECT_THAT(text, HasSubstr("started in 31"));
+  EXPECT_THAT(text, HasSubstr("variables carried in 42"));
+  EXPECT_THAT(text, Not(HasSubstr("back in")));
+}
+
 TEST(SummaryText, SaysWhyNothingIsKnown) {
   store::CellSummary summary;
   summary.index = 1;
