@@ -260,7 +260,7 @@ class SegmentWriter:
         self,
         transport: str,  # "memfd": sealed, in memory; "file": without a name, in `directory`
         directory: str = "",
-        most_bytes: int | None = None,  # of a memfd; None: available_memory_bytes()
+        most_bytes: int | None = None,  # of a memfd; None: MemAvailable
     ) -> None: ...
     def add(self, buffer: Buffer) -> tuple[int, int]:
         """Offset and size in the segment. Any C-contiguous buffer, else BufferError.
@@ -301,8 +301,11 @@ class SegmentMapping:
 
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
-def available_memory_bytes() -> int:
-    """What can be taken without swapping. Limits of a control group aren't looked at."""
+def room_bytes() -> int:
+    """What this process may take until the nearest limit: the machine's, its control groups'.
+
+    Page cache that can be given up doesn't count as used, swap is no room.
+    """
 
 @final
 class Received:

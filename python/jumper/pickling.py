@@ -20,6 +20,11 @@ from .placeholders import place
 from .streams import Collector, Stream
 
 PROTOCOL: Final = 5
+NO_DEFINITIONS: Final = (
+    "pickle takes nothing that the notebook defines; %jumper carry pickler=cloudpickle does"
+)
+# pickle: nothing that the notebook has defined goes. dill: what cloudpickle refuses, dill may take.
+PICKLERS: Final = ("cloudpickle", "pickle", "dill")
 Reduced = Any
 SKELETON: Final = cloudpickle.cloudpickle._make_skeleton_class  # noqa: SLF001
 GLOBALS: Final = (type, types.FunctionType)
@@ -35,10 +40,14 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
     Otherwise the first one that can't go ends the dump with some exception.
     """
 
-    def __init__(self, collector: Collector, *, careful: bool) -> None:
+    def __init__(
+        self, collector: Collector, pickler: str = "cloudpickle", *, careful: bool
+    ) -> None:
+        """`pickler` is one of PICKLERS."""
         self.dispatch_table = dict(cloudpickle.Pickler.dispatch_table)  # a ChainMap: 2 us a look
         super().__init__(collector, PROTOCOL, buffer_callback=collector.keep_buffer)
         self._careful = careful
+        self._pickler = pickler
         self._usual_types: set[type] = set()  # that pickle itself does right
         self.reducer_override = _native.reducer(self._usual_types, self._reduce_other)
         self._ways: dict[type, Callable[[Any], Reduced]] = {}
@@ -62,8 +71,11 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         return way(obj)
 
     def _way_of(self, kind: type) -> Callable[[Any], Reduced]:
-        if reducing.type_name(kind) in reducing.STAY:
+        name = reducing.type_name(kind)
+        if name in reducing.STAY or name in reducing.NEVER:
             return self._stay
+        if self._pickler == "pickle" and kind.__module__ == "__main__":
+            return self._stay_of_notebook
         if kind in reducing.REDUCERS:
             reduce = reducing.REDUCERS[kind]
             return lambda obj: self._own(obj, reduce)
@@ -85,6 +97,8 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         return super().reducer_override(obj)
 
     def _class(self, obj: type) -> Reduced:
+        if self._pickler == "pickle" and obj.__module__ == "__main__":
+            return self._stay_of_notebook(obj)
         reduced = self._try(obj) if self._careful else self._usual(obj)
         if isinstance(reduced, tuple) and reduced[0] is SKELETON:
             # Its own attributes in their order; cloudpickle leaves out some, and takes some that
@@ -97,12 +111,23 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
     def _own(self, obj: Any, reduce: Callable[[Any], Reduced]) -> Reduced:
         reduced = reduce(obj)
         if reduced is not NotImplemented:
-            return reduced
+            definition = self._pickler == "pickle" and isinstance(obj, types.FunctionType)
+            return self._stay_of_notebook(obj) if definition else reduced
         return self._try(obj) if self._careful else self._usual(obj)
+
+    def _stay_of_notebook(self, obj: Any) -> Reduced:
+        return self._stay(obj, NO_DEFINITIONS)
 
     def _stay(self, obj: Any, reason: str = "") -> Reduced:
         if not self._careful:
             raise Stays
+        if self._pickler == "dill" and reducing.type_name(type(obj)) not in reducing.NEVER:
+            try:
+                import dill
+
+                return dill.loads, (dill.dumps(obj, PROTOCOL),)
+            except Exception as error:  # noqa: BLE001  (any code may be called)
+                reason = reason or first_line(error)
         kind = reducing.type_name(type(obj))
         name, value = self._subject
         label = name if obj is value else f"{kind} in {name}" if name else kind
@@ -159,8 +184,10 @@ def first_line(error: BaseException) -> str:
 class Returning(Pickler):
     """Writes objects that the other process has as their numbers; a number tells identity."""
 
-    def __init__(self, collector: Collector, numbers: Mapping[int, int]) -> None:
-        super().__init__(collector, careful=True)
+    def __init__(
+        self, collector: Collector, numbers: Mapping[int, int], pickler: str = "cloudpickle"
+    ) -> None:
+        super().__init__(collector, pickler, careful=True)
         self._numbers = numbers  # by id
 
     def persistent_id(self, obj: Any) -> int | None:

@@ -23,8 +23,13 @@ STAY: Final = frozenset(
         "_thread.RLock", "threading.Thread", "socket.socket", "_io.TextIOWrapper", "_io.FileIO",
         "_io.BufferedReader", "_io.BufferedWriter", "_io.BufferedRandom", "sqlite3.Connection",
         "_asyncio.Task", "_asyncio.Future", "_contextvars.Context", "_contextvars.ContextVar",
-        "_contextvars.Token", "select.epoll", "mmap.mmap", "weakref.finalize",
-        # Their ends delete files and end processes.
+        "_contextvars.Token", "select.epoll", "mmap.mmap",
+    }
+)  # fmt: skip
+# Nor by dill: a copy's end deletes files and ends processes.
+NEVER: Final = frozenset(
+    {
+        "weakref.finalize",
         "tempfile._TemporaryFileWrapper", "tempfile._TemporaryFileCloser",
         "tempfile.TemporaryDirectory", "tempfile.SpooledTemporaryFile", "subprocess.Popen",
         "multiprocessing.pool.Pool", "multiprocessing.pool.ThreadPool",

@@ -5,11 +5,14 @@ cell made, and what it changed of the objects that both have; loaded whole befor
 kernel's is touched, so it is put there wholly or not at all.
 """
 
+import errno
 import functools
 import gc
+import os
 import pickle
 import re
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar, cast
@@ -20,16 +23,17 @@ from .placeholders import Placeholder, place
 from .streams import Collector, Place, Stream
 
 # What the shells keep themselves: it goes there, so that cells may use it, but isn't brought back.
+TRANSPORTS: Final = ("memfd", "file")
+THREADS: Final = 2  # that copy
 KEPT: Final = re.compile(r"_i\d*|_ii|_iii|_\d+|_ih|_dh|In|Out|_oh|_|__|___")
 
 
 @dataclass(frozen=True)
 class Choice:
-    """How to carry. `directory` is for the transport "file"."""
+    """How to carry. `directory` is for the transport "file"; "": one with room."""
 
-    pickler: str = "cloudpickle"
-    transport: str = "memfd"
-    workers: int = 2
+    pickler: str = "cloudpickle"  # one of PICKLERS
+    transport: str = "memfd"  # one of TRANSPORTS
     directory: str = ""
 
 
@@ -67,12 +71,44 @@ def ends(shell: Any) -> list[Any]:
 
 
 def write(
-    collector: Collector, choice: Choice, changed: Sequence[memoryview] = ()
+    collector: Collector,
+    choice: Choice,
+    notes: list[str],
+    changed: Sequence[memoryview] = (),
 ) -> tuple[Head, int]:
-    writer = _native.SegmentWriter(choice.transport, choice.directory)
+    """Adds to `notes` when it went another way than was chosen. Raises jumper.Error."""
+    room_bytes = _native.room_bytes() if choice.transport == "memfd" else None
+    directory = choice.directory or spacious_directory()
+    writer = _native.SegmentWriter(choice.transport, directory, room_bytes)
+    head = add_all(writer, collector, changed)
+    if room_bytes is None or writer.size_bytes <= room_bytes:
+        try:
+            return head, writer.finish(THREADS)
+        except _native.Error as error:
+            if choice.transport != "memfd" or error.errno not in (errno.ENOSPC, errno.ENOMEM):
+                raise
+    writer = _native.SegmentWriter("file", directory)
+    head = add_all(writer, collector, changed)
+    descriptor = writer.finish(THREADS)
+    notes.append(
+        f"variables were carried through a file in {directory}: there is no room for "
+        f"{writer.size_bytes / 2**20:.0f} MiB in memory"
+    )
+    return head, descriptor
+
+
+def add_all(
+    writer: _native.SegmentWriter, collector: Collector, changed: Sequence[memoryview]
+) -> Head:
     pieces, buffers = collector.places(writer.add)
-    head = Head(pieces, buffers, changed=[writer.add(one) for one in changed])
-    return head, writer.finish(choice.workers)
+    return Head(pieces, buffers, changed=[writer.add(one) for one in changed])
+
+
+def spacious_directory() -> str:
+    """For large files that nobody must see: /tmp is often memory."""
+    named = [os.environ.get("TMPDIR", ""), "/var/tmp"]  # noqa: S108  (only asked whether it is there)
+    found = (one for one in named if one and os.access(one, os.W_OK | os.X_OK))
+    return next(found, tempfile.gettempdir())
 
 
 Call = TypeVar("Call", bound=Callable[..., Any])
@@ -125,6 +161,7 @@ class Carried:
         self._pickler: Pickler | None = None
         self._buffers: list[pickle.PickleBuffer] = []
         self.left: dict[str, str] = {}  # what stays here, and why
+        self.notes: list[str] = []  # for the user
 
     def hold_back(self, names: Mapping[str, str]) -> None:
         """These stay here: the engine could not load them."""
@@ -140,7 +177,7 @@ class Carried:
             raise
         except BaseException:  # noqa: BLE001  (anything may be raised by what can't go)
             collector, names = self._dump_carefully()
-        head, descriptor = write(collector, self._choice)
+        head, descriptor = write(collector, self._choice, self.notes)
         head.names = names
         self._buffers = collector.buffers
         return pickle.dumps(head), descriptor
@@ -150,13 +187,13 @@ class Carried:
             try:
                 return self._dump(careful=True)
             except Exception as error:
-                if not self._failing:
+                if not self._failing or self._failing in self._held_back:
                     raise
                 self._held_back[self._failing] = first_line(error)
 
     def _dump(self, *, careful: bool) -> tuple[Collector, list[str]]:
         collector = Collector()
-        pickler = self._pickler = Pickler(collector, careful=careful)
+        pickler = self._pickler = Pickler(collector, self._choice.pickler, careful=careful)
         shared = ends(self._shell)
         collector.write(first_words(len(shared)))
         pickler.share_ends(shared)
@@ -233,10 +270,12 @@ class Arrived:
         self._shell = shell
         self._namespace: dict[str, Any] = shell.user_ns
         self._before: dict[str, Any] = {}
+        self._pickler_name = "cloudpickle"
         self._known = changes.Known([], 0)
         self._segment: Segment  # from `load` on
         self._places: list[Place] = []
         self.left: dict[str, str] = {}
+        self.notes: list[str] = []
 
     @no_collection
     def load(self, head: bytes, descriptor: int) -> dict[str, str]:
@@ -277,6 +316,7 @@ class Arrived:
 
     @no_collection
     def pack_back(self, result: Any, choice: Choice = Choice()) -> tuple[bytes, int]:
+        self._pickler_name = choice.pickler
         self._forget_result()
         updates = list(self._known.changes())
         ranges = self._changed_ranges()
@@ -286,14 +326,14 @@ class Arrived:
             self._segment.mapping.view(self._places[number][0] + offset, size)
             for number, offset, size in ranges
         ]
-        head, descriptor = write(collector, choice, views)
+        head, descriptor = write(collector, choice, self.notes, views)
         head.names = list(names)
         return pickle.dumps(head), descriptor
 
     def _dump(self, names: dict[str, Any], back: Back) -> Collector:
         while True:
             collector = Collector()
-            pickler = Returning(collector, self._known.numbers)
+            pickler = Returning(collector, self._known.numbers, self._pickler_name)
             failing = ""
             try:
                 for failing, value in names.items():
@@ -329,7 +369,7 @@ class Arrived:
 
     def _goes(self, update: changes.Update) -> bool:
         try:
-            Returning(Collector(), self._known.numbers).dump(update)
+            Returning(Collector(), self._known.numbers, self._pickler_name).dump(update)
         except KeyboardInterrupt:
             raise
         except BaseException:  # noqa: BLE001

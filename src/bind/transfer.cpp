@@ -4,7 +4,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -15,6 +19,7 @@
 #include "base/file.hpp"
 #include "bind/waiting.hpp"
 #include "bind/words.hpp"
+#include "probe/memory_guard.hpp"
 #include "transfer/mapping.hpp"
 #include "transfer/segment.hpp"
 
@@ -124,6 +129,11 @@ nb::list changed(const Mapped& self, std::size_t offset_bytes, std::size_t size_
   return found;
 }
 
+std::int64_t room_bytes() {
+  std::array<char, 16384> buffer{};
+  return probe::MemoryGuard("/", getpid()).room_bytes(buffer);
+}
+
 }  // namespace
 
 void add_transfer(nb::module_& module) {
@@ -149,7 +159,7 @@ void add_transfer(nb::module_& module) {
           },
           "offset_bytes"_a, "size_bytes"_a, Released());
 
-  module.def("available_memory_bytes", &transfer::available_memory_bytes, Released());
+  module.def("room_bytes", &room_bytes, Released());
 }
 
 }  // namespace bind

@@ -108,6 +108,17 @@ std::optional<std::int64_t> MemoryGuard::use_of(const Ceiling& ceiling, std::int
   return *usage_bytes - std::max<std::int64_t>(memory.cache_bytes - shared_bytes, 0);
 }
 
+std::int64_t MemoryGuard::room_bytes(std::span<char> buffer) const noexcept {
+  std::int64_t least_bytes = kNoLimit;
+  for (const Ceiling& one : ceilings_) {
+    const std::int64_t limit_bytes = limit_of(one, buffer);
+    const auto use_bytes = use_of(one, 0, buffer);
+    if (limit_bytes == kNoLimit || !use_bytes) continue;
+    least_bytes = std::min(least_bytes, std::max<std::int64_t>(limit_bytes - *use_bytes, 0));
+  }
+  return least_bytes;
+}
+
 void MemoryGuard::begin_cell(double percent, std::span<char> buffer) noexcept {
   fired_ = false;
   try {

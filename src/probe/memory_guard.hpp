@@ -30,6 +30,9 @@ class MemoryGuard {
   std::optional<record::NearLimit> look(double percent, std::int64_t now_ns,
                                         std::span<char> buffer) noexcept;
 
+  // What can be taken before the nearest limit; kNoLimit where nothing is known.
+  [[nodiscard]] std::int64_t room_bytes(std::span<char> buffer) const noexcept;
+
   // When the next look is due: what is left could be used up by then, but never in less than 1 ms
   // or more than 100.
   [[nodiscard]] std::int64_t next_ns() const noexcept { return next_ns_; }

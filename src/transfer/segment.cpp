@@ -97,7 +97,7 @@ std::string SegmentWriter::remedy(int code) const {
     case ENOMEM:
     case ENOSPC:
     case EDQUOT:
-      return in_memory ? "delete what you don't need any more, or carry it on disk (MODE=disk)"
+      return in_memory ? "delete what you don't need any more, or carry it in a file"
                        : "delete what you don't need any more, or choose another directory";
     case EFBIG:
       return "raise the limit on the size of files (ulimit -f)";

@@ -68,13 +68,13 @@ def other(end):
 
     while True:
         try:
-            (head, code), descriptor = receive(end)
+            (head, code, choice), descriptor = receive(end)
         except EOFError:
             return
         child = os.fork()
         if not child:
             try:
-                run_there(end, head, code, descriptor)
+                run_there(end, head, code, choice, descriptor)
             except BaseException:
                 import traceback
 
@@ -84,7 +84,7 @@ def other(end):
         os.waitpid(child, 0)
 
 
-def run_there(end, head, code, descriptor):
+def run_there(end, head, code, choice, descriptor):
     from jumper.state import Arrived
 
     shell = Shell()
@@ -99,8 +99,8 @@ def run_there(end, head, code, descriptor):
         shell.run(code)
     except Exception as raised:
         error = raised
-    head, descriptor = arrived.pack_back(error)
-    send(end, ("done", head, arrived.left), descriptor)
+    head, descriptor = arrived.pack_back(error, choice)
+    send(end, ("done", head, arrived.left, arrived.notes), descriptor)
 
 
 class Pair:
@@ -113,6 +113,7 @@ class Pair:
         self.choice = Choice(**choice)
         self.left = {}
         self.lost = {}
+        self.notes = []
         here, there = socket.socketpair()
         self._end = here
         self._process = subprocess.Popen(
@@ -146,7 +147,7 @@ class Pair:
         carried = Carried(self.shell, self.choice)
         for _ in range(20):
             head, descriptor = carried.pack()
-            send(self._end, (head, code), descriptor)
+            send(self._end, (head, code, self.choice), descriptor)
             (kind, *rest), descriptor = receive(self._end)
             if kind != "refused":
                 break
@@ -155,7 +156,8 @@ class Pair:
         if kind == "failed":
             raise AssertionError(rest[0])
         self.left = carried.left
-        head, self.lost = rest
+        head, self.lost, notes = rest
+        self.notes = carried.notes + notes
         error = carried.apply(head, descriptor)
         if error is not None:
             raise error

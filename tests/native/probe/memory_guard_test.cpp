@@ -54,6 +54,18 @@ class MemoryGuardTest : public testing::Test {
   std::array<char, 8192> buffer{};
 };
 
+TEST_F(MemoryGuardTest, TellsTheRoomBelowTheNearestLimitOfAllAncestors) {
+  EXPECT_EQ(MemoryGuard(host.root(), 700).room_bytes(buffer), 900 * kMib);
+  use("job", 950, lines(500, 450, 0));  // 450 MiB of files that can be given up
+  EXPECT_EQ(MemoryGuard(host.root(), 700).room_bytes(buffer), 500 * kMib);
+  use("job", 1100, lines(1100, 0, 0));
+  EXPECT_EQ(MemoryGuard(host.root(), 700).room_bytes(buffer), 0);
+  limit("job", "max");
+  limit("job/step", "max");
+  machine(3);
+  EXPECT_EQ(MemoryGuard(host.root(), 700).room_bytes(buffer), std::int64_t{3} * 10240 * 1024);
+}
+
 TEST_F(MemoryGuardTest, SpeaksWhenTheNearestLimitOfAllAncestorsIsNear) {
   MemoryGuard guard = begin();
   EXPECT_FALSE(guard.look(90, kMs, buffer));

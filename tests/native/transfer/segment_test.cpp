@@ -121,7 +121,7 @@ TEST_F(SegmentWriterTest, SaysWhatItTriedAndWhatToDo) {
   } catch (const base::Error& error) {
     EXPECT_STREQ(error.what(),
                  "cannot carry the namespace '2.00 MiB in memory': only 977 KiB are free; delete "
-                 "what you don't need any more, or carry it on disk (MODE=disk)");
+                 "what you don't need any more, or carry it in a file");
   }
 }
 
