@@ -48,6 +48,7 @@ class Elsewhere:
         self._sentences: list[str] = []
         self._running = threading.Lock()
         self._left: dict[str, str] = {}
+        self._wants_spare = False
 
     def run(self, shell: Any, cell: str, wish: Wish) -> None:
         """Raises what the cell raises, and as `Run.run` does."""
@@ -61,13 +62,21 @@ class Elsewhere:
                 self._figures = self._figures.plus(running.figures)
                 self._sentences += running.notes
                 self._say_what_stayed(running.left)
-                if not wish.launcher:
-                    self.engines.prepare()
+                self._wants_spare = not wish.launcher
         finally:
             self._running.release()
 
     def begin_cell(self) -> None:
         self._figures = Figures()
+
+    def after_cell(self) -> None:
+        """The cell's end is marked: what is done now is in no cell's figures of this kernel."""
+        if self._wants_spare and self._running.acquire(blocking=False):
+            try:
+                self._wants_spare = False
+                self.engines.prepare()
+            finally:
+                self._running.release()
 
     @property
     def figures(self) -> tuple[float | None, float | None, float | None] | None:

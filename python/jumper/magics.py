@@ -399,7 +399,7 @@ def completions(line: str) -> tuple[str, ...]:
     if magic == "%%jumper":
         return CELL_VERBS if not words else elsewhere.OPTIONS if verb in CELL_VERBS else ()
     if not words:
-        return tuple(VERBS)
+        return tuple(one for one in VERBS if one not in CELL_VERBS)
     if verb == "set":
         name, equals, _ = words[-1].partition("=")
         if equals:

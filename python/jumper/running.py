@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from . import protocol, state, surroundings
 from .engine import FOREVER, Engine, EngineDied, Interrupts, NotBroughtBack
-from .relay import Outcome, Relay, know_sources, known_sources, put_traits
+from .relay import END_OF_INPUT, Outcome, Relay, know_sources, known_sources, put_traits
 
 MANY: Final = 3  # interrupts …
 MANY_S: Final = 5.0  # … within this time end the engine
@@ -109,6 +109,9 @@ class Run:
             return self._bring_back(engine, carried, *self._serve(engine, code))
         except EngineDied as error:
             raise EngineDied(f"{error}; {UNCHANGED}") from None
+        except KeyboardInterrupt as error:
+            said = str(error) or "the cell was interrupted before it ran"
+            raise _plain(KeyboardInterrupt, said) from None
         finally:
             engine.finish()
 
@@ -196,18 +199,22 @@ class Run:
                 raise _not_brought_back(content[0])
 
     def _answer(self, engine: Engine, number: int, prompt: str, password: bool) -> None:
-        self._interrupts.raises = True
         try:
-            text = self._relay.answer(prompt, password)
+            text = self._asked(prompt, password)
         except KeyboardInterrupt:
             self._pass_interrupts(engine)
             return
+        engine.send(protocol.ANSWER, number, text)
+
+    def _asked(self, prompt: str, password: bool) -> str:
+        self._interrupts.raises = True
+        try:
+            return self._relay.answer(prompt, password)
         except Exception as error:  # noqa: BLE001  (a front end that can't ask)
             self._note(f"nobody could be asked: {error!r}")
-            text = "\x04"
+            return END_OF_INPUT
         finally:
             self._interrupts.raises = False
-        engine.send(protocol.ANSWER, number, text)
 
     def _publish(self, kind: str, message: dict[str, Any], buffers: list[bytes]) -> None:
         try:
@@ -253,9 +260,10 @@ class Run:
     def _stopped(self) -> BaseException:
         if self._stops.why == "interrupts":
             return KeyboardInterrupt(f"the engine was ended; {UNCHANGED}")
-        return _TimeOut(
+        return _plain(
+            TimeoutError,
             f"the cell took longer than {self._wish.timeout_s:g} s and didn't end on an interrupt, "
-            f"so its engine was ended; {UNCHANGED}"
+            f"so its engine was ended; {UNCHANGED}",
         )
 
     def _bring_back(self, engine: Engine, carried: Any, head: bytes, descriptor: int) -> Outcome:
@@ -304,12 +312,11 @@ def _not_brought_back(why: str) -> NotBroughtBack:
     return NotBroughtBack(f"what the cell has done can't be brought back: {why}; {UNCHANGED}")
 
 
-class _TimeOut(TimeoutError):  # noqa: N818
-    def _render_traceback_(self) -> list[str]:
-        return [f"TimeoutError: {self}"]
-
-
-_TimeOut.__name__ = _TimeOut.__qualname__ = "TimeoutError"
+def _plain(kind: type[BaseException], said: str) -> BaseException:
+    """Shown without our own lines."""
+    rendered = {"_render_traceback_": lambda self: [f"{kind.__name__}: {self}"]}
+    made: BaseException = type(kind.__name__, (kind,), rendered)(said)
+    return made
 
 
 def _too_late(outcome: Outcome, timeout_s: float) -> Outcome:

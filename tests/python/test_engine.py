@@ -2,7 +2,7 @@
 
 import pytest
 from leftovers import watch_leftovers
-from notebook import Notebook, write_kernelspecs
+from notebook import Notebook, in_ipython, write_kernelspecs
 from test_engine_shell import CELLS, Pair, answer, interrupted, messages, same
 
 pytestmark = pytest.mark.slow
@@ -72,6 +72,7 @@ def test_cell(shared_notebook, name):
 
 def test_history_is_the_kernels(shared_notebook):
     elsewhere = shared_notebook.elsewhere
+    elsewhere.run("del _")  # else it may be the user's
     elsewhere.run("'a result'")
     there = elsewhere.run("%%jumper run\nkept = In[-2], _i, _, len(In), len(Out)\n7")
     assert there.status == "ok", there.traceback
@@ -164,3 +165,20 @@ def test_what_cant_go_is_named_once_and_stays(shared_notebook):
     assert used.status == "error"
     assert "db could not be" in used.traceback
     notebook.run("del db, g")
+
+
+def test_a_terminal_runs_cells_elsewhere(state_home):
+    answer = in_ipython(
+        "shell.run_line_magic('load_ext', 'jumper')\n"
+        "import os\n"
+        "shell.user_ns.update(kept=[1], here=os.getpid())\n"
+        "code = 'import os\\nkept.append(2); print(1)\\nhere != os.getpid()'\n"
+        "_, out, err = run('%%jumper run\\n' + code)\n"
+        "answer['out'], answer['err'], answer['kept'] = out, err, shell.user_ns['kept']\n"
+        "result, out, err = run('%%jumper run\\n1/0')\n"
+        "answer['error'] = [type(result.error_in_exec).__name__, out.count('division by zero')]",
+        env={"JUMPER_MIN_REPORTS": "1000"},
+    )
+    assert answer["out"] == "1\nOut[1]: True\n"
+    assert (answer["err"], answer["kept"]) == ("", [1, 2])
+    assert answer["error"] == ["ZeroDivisionError", 1]

@@ -90,6 +90,7 @@ def test_an_interrupt_before_the_engine_has_come_ends_the_wait(ready):
     ready.manager.interrupt_kernel()
     stopped = ready.take(request)
     assert (stopped.status, stopped.ename) == ("error", "KeyboardInterrupt")
+    assert stopped.traceback == "KeyboardInterrupt: the cell was interrupted before it ran"
     assert ready.run("v").result == "1"
 
 

@@ -196,6 +196,8 @@ def test_a_bad_configuration_file_is_said_under_the_first_cell(open_notebook):
             ],
         ),
         ("%jumper su", ["summary"]),
+        ("%%jumper ", ["run"]),
+        ("%%jumper run --w", ["--with"]),
         ("%jumper set ", ["level=", "min_reports=", "rate=", "summary="]),
         ("%jumper set rate=5 su", ["summary="]),
         ("%jumper set summary=", ["always", "auto", "never"]),
