@@ -8,6 +8,7 @@ from . import _native, state
 from .engine import NotStarted
 from .exporting import options
 from .running import Figures, Run, Wish
+from .settings import Settings
 from .spare import Engines
 
 __all__ = ["OPTIONS", "Elsewhere", "NotStarted", "parse"]
@@ -42,7 +43,8 @@ def _seconds(text: str) -> float:
 class Elsewhere:
     """Of one shell."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self.engines = Engines()
         self._figures = Figures()  # of the cell that runs
         self._sentences: list[str] = []
@@ -55,7 +57,8 @@ class Elsewhere:
         if not self._running.acquire(blocking=False):
             raise NotStarted("another cell of this kernel runs in an engine: wait for its end")
         try:
-            running = Run(shell, self.engines.take, wish, state.Choice())
+            choice = state.Choice(self._settings.pickler, self._settings.transport)
+            running = Run(shell, self.engines.take, wish, choice)
             try:
                 running.run(cell)
             finally:

@@ -55,6 +55,8 @@ class Jumper(Configurable):
     summary = Setting("summary")
     min_reports = Setting("min_reports")
     level = Setting("level")
+    pickler = Setting("pickler")
+    transport = Setting("transport")
     directory = Setting("directory")
     keep_days = Setting("keep_days")
     keep_bytes = Setting("keep_bytes")

@@ -5,7 +5,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
@@ -48,6 +48,10 @@ VERBS: Final = {
         '[--with "LAUNCHER"] [--timeout S]',
         "%%jumper run: this cell runs in a process of its own, under a launcher if there is one",
     ),
+    "carry": (
+        "[pickler=P] [transport=T]",
+        "how variables go to a process of a cell's own; without more, how they do",
+    ),
     "doctor": ("", "tries everything that measuring needs, says what would help"),
     "help": ("", "this list"),
 }
@@ -58,6 +62,7 @@ CELLS: Final = (
     "CELLS: several of them, or ranges: 3-5, #2-#4, all."
 )
 DOCTOR_S: Final = 60  # each of its checks has a limit of its own; all together 41 s
+CARRYING: Final = ("pickler", "transport")
 CELL_VERBS: Final = ("run",)
 CHANGEABLE: Final = tuple(name for name, setting in SETTINGS.items() if setting.choices)
 
@@ -74,7 +79,7 @@ class JumperMagics(Magics):
         self._settings = settings
         self.live: Live | None = None  # of the cell that runs
         self._relay: finer.Relay | None = None
-        self.elsewhere = elsewhere.Elsewhere()
+        self.elsewhere = elsewhere.Elsewhere(settings)
 
     @line_cell_magic
     def jumper(self, line: str, cell: str | None = None) -> None:
@@ -89,6 +94,8 @@ class JumperMagics(Magics):
         %jumper compare CELL CELL           two runs side by side: figures and code
         %jumper total                       all cells together: core-hours, memory, I/O
         %jumper export [CELLS] --to NAME    samples as a variable; -o FILE: as a file
+        %jumper carry [pickler=P] [transport=T]
+                                            how variables go to a process of a cell's own
         %jumper save FILE                   a copy of the recording, to be opened elsewhere
         %jumper guard memory=95%|off        interrupts a cell before it fills memory
         %jumper open last|FILE              an earlier recording; then a question, as summary
@@ -166,6 +173,14 @@ class JumperMagics(Magics):
                 self._session.set_rate(self._settings.rate_hz)
         if not changes:
             self._publish(views.table(self._setting_rows()))
+
+    def _carry(self, arguments: list[str]) -> None:
+        for argument in arguments:
+            _one_of("way of carrying", argument.partition("=")[0], CARRYING)
+        if arguments:
+            self._set(arguments)
+        else:
+            self._publish(views.table(self._setting_rows(CARRYING)))
 
     def _summary(self, arguments: list[str], of: Session | Report | None = None) -> None:
         of = of or self._session
@@ -372,8 +387,9 @@ class JumperMagics(Magics):
         rows = [*verbs, ("", CELLS), *self._setting_rows()]
         self._publish(views.table(rows))
 
-    def _setting_rows(self) -> Iterator[tuple[str, str]]:
-        for name, setting in SETTINGS.items():
+    def _setting_rows(self, names: Iterable[str] = SETTINGS) -> Iterator[tuple[str, str]]:
+        for name in names:
+            setting = SETTINGS[name]
             value, origin = self._settings.look_up(name)
             shown = "auto" if value is None else f"{value:g}" if name == "rate" else value
             yield f"{name}={shown}", f"({origin}) {setting.about} Must be {setting.allowed}."
@@ -400,11 +416,11 @@ def completions(line: str) -> tuple[str, ...]:
         return CELL_VERBS if not words else elsewhere.OPTIONS if verb in CELL_VERBS else ()
     if not words:
         return tuple(one for one in VERBS if one not in CELL_VERBS)
-    if verb == "set":
+    if verb in ("set", "carry"):
         name, equals, _ = words[-1].partition("=")
         if equals:
             return SETTINGS[name].choices if name in SETTINGS else ()
-        return tuple(f"{name}=" for name in CHANGEABLE)
+        return tuple(f"{name}=" for name in (CARRYING if verb == "carry" else CHANGEABLE))
     if verb == "plot":
         return plotting.completions(words)
     if verb == "guard":

@@ -281,6 +281,10 @@ class Run:
             outcome: Outcome = carried.apply(head, descriptor)
         except Exception as error:  # noqa: BLE001  (loading runs code of the user's classes)
             raise _not_brought_back(_said(error)) from None
+        self.notes += carried.notes
+        if carried.lost:
+            lost = ", ".join(f"{name} ({why})" for name, why in carried.lost.items())
+            self._note(f"made by the cell, and can't be brought here: {lost}")
         if self._around is not None:
             self._put_around(self._around)
         self.figures.return_s = time.monotonic() - begin_s

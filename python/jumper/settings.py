@@ -18,6 +18,8 @@ Layer = Literal["magic", "config", "file"]
 
 PREFIXES = ("JUMPER_", "SCOREP_JUPYTER_", "scorep_jupyter_")  # the last two: the peers' spelling
 RATES_HZ = (0.1, 1000.0)
+PICKLERS = ("cloudpickle", "pickle", "dill")
+TRANSPORTS = ("memfd", "file")
 LEVELS = ("process", "user", "job", "node", "all")
 SUMMARIES = ("auto", "always", "never")
 SHOWN_MOST = 100  # characters of a refused value
@@ -157,6 +159,27 @@ def _settings() -> tuple[Setting, ...]:
             choices=LEVELS,
         ),
         Setting(
+            name="pickler",
+            default="cloudpickle",
+            parse=_one_of(PICKLERS),
+            allowed="cloudpickle, pickle or dill",
+            about="What takes variables apart that go to an engine.",
+            variables=(
+                Variable(
+                    "PARALLEL_MARSHALL_BACKEND", _one_of(PICKLERS), "cloudpickle, pickle or dill"
+                ),
+            ),
+            choices=PICKLERS,
+        ),
+        Setting(
+            name="transport",
+            default="memfd",
+            parse=_one_of(TRANSPORTS),
+            allowed="memfd or file",
+            about="What carries variables to an engine: memory, or a file without a name.",
+            choices=TRANSPORTS,
+        ),
+        Setting(
             name="directory",
             default=None,
             parse=_directory,
@@ -229,6 +252,14 @@ class Settings:
     @property
     def level(self) -> str:
         return str(self.look_up("level")[0])
+
+    @property
+    def pickler(self) -> str:
+        return str(self.look_up("pickler")[0])
+
+    @property
+    def transport(self) -> str:
+        return str(self.look_up("transport")[0])
 
     @property
     def directory(self) -> str | None:

@@ -45,6 +45,9 @@ class Head:
     buffers: list[Place]
     names: list[str] = field(default_factory=list)
     changed: list[Place] = field(default_factory=list)  # back only: ranges of the first segment
+    left: dict[str, str] = field(default_factory=dict)  # back only: what can't come, and why
+    notes: list[str] = field(default_factory=list)
+    choice: Choice = field(default_factory=Choice)
 
 
 def ends(shell: Any) -> list[Any]:
@@ -161,6 +164,7 @@ class Carried:
         self._pickler: Pickler | None = None
         self._buffers: list[pickle.PickleBuffer] = []
         self.left: dict[str, str] = {}  # what stays here, and why
+        self.lost: dict[str, str] = {}  # what the cell has made and can't come here, and why
         self.notes: list[str] = []  # for the user
 
     def hold_back(self, names: Mapping[str, str]) -> None:
@@ -178,7 +182,7 @@ class Carried:
         except BaseException:  # noqa: BLE001  (anything may be raised by what can't go)
             collector, names = self._dump_carefully()
         head, descriptor = write(collector, self._choice, self.notes)
-        head.names = names
+        head.names, head.choice = names, self._choice
         self._buffers = collector.buffers
         return pickle.dumps(head), descriptor
 
@@ -233,6 +237,8 @@ class Carried:
             with self._buffers[number].raw() as whole:
                 whole[offset : offset + size] = segment.mapping.view(*where)
         self._release()
+        self.lost = told.left
+        self.notes += told.notes
         for thing, kind, content in updates:
             changes.put(thing, kind, content)
         self._namespace.update(names)
@@ -270,18 +276,18 @@ class Arrived:
         self._shell = shell
         self._namespace: dict[str, Any] = shell.user_ns
         self._before: dict[str, Any] = {}
-        self._pickler_name = "cloudpickle"
+        self._choice = Choice()
         self._known = changes.Known([], 0)
         self._segment: Segment  # from `load` on
         self._places: list[Place] = []
-        self.left: dict[str, str] = {}
-        self.notes: list[str] = []
+        self._left: dict[str, str] = {}
 
     @no_collection
     def load(self, head: bytes, descriptor: int) -> dict[str, str]:
         """Fills the namespace; or names what can't be loaded, and leaves it as it was."""
         told: Head = pickle.loads(head)  # noqa: S301  (the kernel's)
         reducing.here.namespace = self._namespace
+        self._choice = told.choice
         segment = self._segment = Segment(descriptor)
         self._places = told.buffers
         shared = ends(self._shell)
@@ -315,8 +321,8 @@ class Arrived:
             setattr(shell.displayhook, name, names.get(name, ""))
 
     @no_collection
-    def pack_back(self, result: Any, choice: Choice = Choice()) -> tuple[bytes, int]:
-        self._pickler_name = choice.pickler
+    def pack_back(self, result: Any) -> tuple[bytes, int]:
+        """What the kernel's `apply` takes. The way is that by which the variables came."""
         self._forget_result()
         updates = list(self._known.changes())
         ranges = self._changed_ranges()
@@ -326,14 +332,15 @@ class Arrived:
             self._segment.mapping.view(self._places[number][0] + offset, size)
             for number, offset, size in ranges
         ]
-        head, descriptor = write(collector, choice, self.notes, views)
-        head.names = list(names)
+        notes: list[str] = []
+        head, descriptor = write(collector, self._choice, notes, views)
+        head.names, head.left, head.notes = list(names), self._left, notes
         return pickle.dumps(head), descriptor
 
     def _dump(self, names: dict[str, Any], back: Back) -> Collector:
         while True:
             collector = Collector()
-            pickler = Returning(collector, self._known.numbers, self._pickler_name)
+            pickler = Returning(collector, self._known.numbers, self._choice.pickler)
             failing = ""
             try:
                 for failing, value in names.items():
@@ -345,20 +352,20 @@ class Arrived:
             except BaseException as error:  # noqa: BLE001
                 self._give_up(names, back, failing, first_line(error))
             else:
-                self.left.update(pickler.left)
+                self._left.update(pickler.left)
                 return collector
 
     def _give_up(self, names: dict[str, Any], back: Back, failing: str, reason: str) -> None:
         """Leaves out what can't go, as a whole: it is nested too deeply, say."""
         if failing:
-            self.left[failing] = reason
+            self._left[failing] = reason
             names[failing] = Placeholder(failing, reason)
             return
         kept = [update for update in back.updates if self._goes(update)]
         if len(kept) < len(back.updates):
             lost = {number for number, *_ in back.updates} - {number for number, *_ in kept}
             for number in lost:
-                self.left[f"what was done to a {type(self._known.objects[number]).__name__}"] = (
+                self._left[f"what was done to a {type(self._known.objects[number]).__name__}"] = (
                     reason
                 )
             back.updates = kept
@@ -369,7 +376,7 @@ class Arrived:
 
     def _goes(self, update: changes.Update) -> bool:
         try:
-            Returning(Collector(), self._known.numbers, self._pickler_name).dump(update)
+            Returning(Collector(), self._known.numbers, self._choice.pickler).dump(update)
         except KeyboardInterrupt:
             raise
         except BaseException:  # noqa: BLE001

@@ -68,13 +68,13 @@ def other(end):
 
     while True:
         try:
-            (head, code, choice), descriptor = receive(end)
+            (head, code), descriptor = receive(end)
         except EOFError:
             return
         child = os.fork()
         if not child:
             try:
-                run_there(end, head, code, choice, descriptor)
+                run_there(end, head, code, descriptor)
             except BaseException:
                 import traceback
 
@@ -84,7 +84,7 @@ def other(end):
         os.waitpid(child, 0)
 
 
-def run_there(end, head, code, choice, descriptor):
+def run_there(end, head, code, descriptor):
     from jumper.state import Arrived
 
     shell = Shell()
@@ -99,8 +99,8 @@ def run_there(end, head, code, choice, descriptor):
         shell.run(code)
     except Exception as raised:
         error = raised
-    head, descriptor = arrived.pack_back(error, choice)
-    send(end, ("done", head, arrived.left, arrived.notes), descriptor)
+    head, descriptor = arrived.pack_back(error)
+    send(end, ("done", head), descriptor)
 
 
 class Pair:
@@ -147,7 +147,7 @@ class Pair:
         carried = Carried(self.shell, self.choice)
         for _ in range(20):
             head, descriptor = carried.pack()
-            send(self._end, (head, code, self.choice), descriptor)
+            send(self._end, (head, code), descriptor)
             (kind, *rest), descriptor = receive(self._end)
             if kind != "refused":
                 break
@@ -156,9 +156,9 @@ class Pair:
         if kind == "failed":
             raise AssertionError(rest[0])
         self.left = carried.left
-        head, self.lost, notes = rest
-        self.notes = carried.notes + notes
+        (head,) = rest
         error = carried.apply(head, descriptor)
+        self.lost, self.notes = carried.lost, carried.notes
         if error is not None:
             raise error
 
