@@ -6,6 +6,7 @@ another library) goes as if it owned its elements; arrays of objects go as NumPy
 """
 
 import mmap
+import warnings
 from pickle import PickleBuffer
 from typing import Any
 
@@ -177,11 +178,9 @@ def put(array: Array, told: tuple[Any, ...]) -> None:
             array[place] = element
     else:
         if dtype != array.dtype or shape != array.shape:
-            if np.prod(shape) * dtype.itemsize != array.nbytes:
-                array.resize(np.prod(shape) * dtype.itemsize // array.itemsize, refcheck=False)
-            array.shape = (array.size,)
-            array.dtype = dtype  # type: ignore[misc]
-            array.shape = shape
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # no view would be the same
+                reshape(array, shape, dtype)
         memory = None if elements is None else flat_bytes(array)
         if memory is not None:
             memory[:] = np.frombuffer(elements, np.uint8)
@@ -189,3 +188,13 @@ def put(array: Array, told: tuple[Any, ...]) -> None:
             array[...] = np.frombuffer(elements, dtype).reshape(shape)
     if array.flags.writeable != writeable:
         array.flags.writeable = writeable
+
+
+def reshape(array: Array, shape: tuple[int, ...], dtype: Any) -> None:
+    """In place, also to another size."""
+    size_bytes = int(np.prod(shape)) * dtype.itemsize
+    if size_bytes != array.nbytes:
+        array.resize(size_bytes // array.itemsize, refcheck=False)
+    array.shape = (array.size,)
+    array.dtype = dtype  # type: ignore[misc]
+    array.shape = shape
