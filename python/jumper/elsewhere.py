@@ -2,6 +2,7 @@
 
 import math
 import threading
+from collections.abc import Mapping
 from typing import Any, Final
 
 from . import _native, state
@@ -72,12 +73,12 @@ class Elsewhere:
     def begin_cell(self) -> None:
         self._figures = Figures()
 
-    def after_cell(self) -> None:
+    def after_cell(self, namespace: Mapping[str, Any]) -> None:
         """The cell's end is marked: what is done now is in no cell's figures of this kernel."""
         if self._wants_spare and self._running.acquire(blocking=False):
             try:
                 self._wants_spare = False
-                self.engines.prepare()
+                self.engines.prepare(namespace)
             finally:
                 self._running.release()
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import Any, Final, Self
 
 from . import _native, protocol
@@ -105,8 +105,10 @@ class _Pipe:
 class Engine:
     """One process. `finish` must be called, whatever happens."""
 
-    def __init__(self, launcher: Sequence[str] = (), wait_s: float | None = None) -> None:
-        """Raises NotStarted."""
+    def __init__(
+        self, launcher: Sequence[str] = (), spare: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """Raises NotStarted. `spare`: what one that waits must know, for its environment."""
         self.launcher = list(launcher)
         self.environment = dict(os.environ)
         self.directory = _directory()
@@ -119,7 +121,7 @@ class Engine:
         self._channel: _native.Channel | None = None
         self._meeting: _native.Rendezvous | None = None
         self._hello: protocol.Hello | None = None
-        added = {} if wait_s is None else {protocol.WAIT: str(wait_s)}
+        added = dict(spare)
         inherited = -1
         if _native.needs_named_channel(self.launcher):
             self._meeting = _native.Rendezvous()
@@ -285,7 +287,7 @@ class Engine:
         """
         with suppress(_native.Error):
             assert self._channel is not None  # noqa: S101
-            protocol.send(self._channel, protocol.END)
+            protocol.send(self._channel, protocol.END, bool(self.launcher))
         self._close_channel()
         until = FOREVER if self.launcher else time.monotonic() + END_S
         ended = None

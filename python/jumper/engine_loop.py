@@ -7,7 +7,10 @@
 It ends with the kernel, whatever the cell does. SIGINT reaches the cell only.
 """
 
+import atexit
+import contextlib
 import faulthandler
+import importlib
 import os
 import signal
 import socket
@@ -29,11 +32,15 @@ if TYPE_CHECKING:
 PARENT: Final = 4  # a pidfd of the kernel, with a channel that is inherited
 
 
-def come() -> tuple[_native.Channel, float | None]:
-    """The way to the kernel, and how long to wait there. Nothing of it stays in the environment."""
+def come() -> tuple[_native.Channel, float | None, list[str]]:
+    """The way to the kernel; for a spare how long to wait there, and what to import meanwhile.
+
+    Nothing of it stays in the environment.
+    """
     where = os.environ.pop(protocol.CHANNEL, "")
     token = os.environ.pop(protocol.TOKEN, "")
     wait_s = os.environ.pop(protocol.WAIT, None)
+    imports = os.environ.pop(protocol.IMPORTS, "")
     kind, _, place = where.partition(":")
     if kind not in ("fd", "unix"):
         sys.exit(
@@ -47,7 +54,19 @@ def come() -> tuple[_native.Channel, float | None]:
         sys.exit(f"jumper: the engine can't reach the kernel: {error}")
     if kind == "unix" or not _native.watch_parent(PARENT):
         watch_peer(channel)
-    return channel, None if wait_s is None else float(wait_s)
+    return channel, None if wait_s is None else float(wait_s), imports.split(",")
+
+
+def import_ahead(names: list[str]) -> None:
+    """The state needs them. What they say has been said in the kernel; errors come up then."""
+    with (
+        open(os.devnull, "w") as nowhere,  # noqa: PTH123
+        contextlib.redirect_stdout(nowhere),
+        contextlib.redirect_stderr(nowhere),
+    ):
+        for name in names:
+            with suppress(Exception):
+                importlib.import_module(name)
 
 
 def watch_peer(channel: _native.Channel) -> None:
@@ -107,12 +126,17 @@ class Engine:
             protocol.RUN: self._run,
         }
 
-    def serve(self, wait_s: float | None) -> None:
-        """Until the kernel has had enough, or is gone, or has said nothing for that long."""
+    def serve(self, wait_s: float | None) -> bool:
+        """Until the kernel has had enough, or is gone, or has said nothing for that long.
+
+        Whether a launcher waits for a script that ends as scripts do.
+        """
         while True:
             received = self._channel.receive(wait_s)
-            if received.status != "message" or received.kind == protocol.END:
-                return
+            if received.status != "message":
+                return True
+            if received.kind == protocol.END:
+                return bool(protocol.read(received.payload)[0])
             self._steps[received.kind](received)
             wait_s = None
 
@@ -193,16 +217,17 @@ def serve() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # To where the kernel reads: descriptor 2 will be the cell's, and goes with this process.
     faulthandler.enable(os.dup(2), all_threads=False)
-    channel, wait_s = come()
+    channel, wait_s, imports = come()
     lead_group()
     protocol.send(channel, protocol.HELLO, protocol.hello())
     from . import engine_shell, state, surroundings  # noqa: F401  (while the kernel packs)
 
+    import_ahead(imports)
     engine = Engine(channel)
     script = sys.modules["__main__"]
-    failed = ""
+    failed, for_launcher = "", True
     try:
-        engine.serve(wait_s)
+        for_launcher = engine.serve(wait_s)
     except _native.Error as error:
         failed = f"jumper: the engine has lost the kernel: {error}"
     finally:
@@ -213,3 +238,9 @@ def serve() -> None:
             threading._shutdown = lambda: None  # type: ignore[attr-defined]  # noqa: SLF001
     if failed:
         sys.exit(failed)
+    if not for_launcher:
+        # Without taking the interpreter apart: a quarter of a second with pandas in it.
+        atexit._run_exitfuncs()  # noqa: SLF001
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)

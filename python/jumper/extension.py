@@ -156,7 +156,7 @@ class Extension:
     def post_run_cell(self, result: ExecutionResult | None) -> None:
         try:
             self._guarded(self._end, result)
-            self.magics.elsewhere.after_cell()
+            self.magics.elsewhere.after_cell(self.shell.user_ns)
             self._look_back()
             self._tell()
         except KeyboardInterrupt:  # too late for the cell, and nothing else runs

@@ -12,7 +12,7 @@
     AROUND    what else has changed      ->
     DONE      the head; with the segment's descriptor, sealed
     FAILED    why there is no DONE       ->
-                                         <-  END
+                                         <-  END       whether a launcher waits
 
 Both are the same user's, and the cell is that user's code: what comes is trusted as far as that.
 """
@@ -26,6 +26,7 @@ from typing import Any, Final, NamedTuple, Protocol
 CHANNEL: Final = "JUMPER_ENGINE_CHANNEL"  # fd:NUMBER or unix:PATH
 TOKEN: Final = "JUMPER_ENGINE_TOKEN"  # noqa: S105  (the name of a variable)
 WAIT: Final = "JUMPER_ENGINE_WAIT_S"  # how long a spare waits for SETUP
+IMPORTS: Final = "JUMPER_ENGINE_IMPORTS"  # what a spare imports ahead
 
 HELLO: Final = 1
 LOADED: Final = 2

@@ -1,12 +1,17 @@
 """Engines for a shell's cells, and one that waits ahead so that the next cell needn't."""
 
 import os
-from collections.abc import Sequence
-from typing import Final
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Any, Final
 
+from . import protocol
 from .engine import Engine, NotStarted
 
 WAIT_S: Final = 600.0  # a spare that nobody needs leaves
+NOT_AHEAD: Final = ("jumper", "IPython", "ipykernel", "ipywidgets")  # they look for a shell
 
 
 class Engines:
@@ -28,11 +33,14 @@ class Engines:
             spare.finish()
         return Engine()
 
-    def prepare(self) -> None:
+    def prepare(self, namespace: Mapping[str, Any]) -> None:
         """For the next cell without a launcher. Never raises: that cell starts its own then."""
         if self._own_spare() is None:
+            imports = ",".join(modules_ahead(namespace))
             try:
-                self._spare = Engine(wait_s=self.wait_s)
+                self._spare = Engine(
+                    spare={protocol.WAIT: str(self.wait_s), protocol.IMPORTS: imports}
+                )
             except (NotStarted, OSError):
                 self._spare = None
 
@@ -50,3 +58,30 @@ class Engines:
         """A forked child of the kernel has none."""
         spare = self._spare
         return spare if spare is not None and spare.owner == os.getpid() else None
+
+
+def modules_ahead(namespace: Mapping[str, Any]) -> list[str]:
+    """Installed modules that the variables need; the user's own may change until then."""
+    paths = sysconfig.get_paths()
+    installed = tuple(paths[name] + os.sep for name in ("purelib", "platlib", "stdlib"))
+    names = {_module_of(value) for value in list(namespace.values())}
+    return sorted(
+        name
+        for name in names
+        if str(getattr(sys.modules.get(name), "__file__", "")).startswith(installed)
+        and not name.startswith(NOT_AHEAD)
+        and not _chooses_backend(name)
+    )
+
+
+def _module_of(value: Any) -> str:
+    if type(value) is ModuleType:
+        return value.__name__
+    of = value if isinstance(value, type) else type(value)
+    return str(of.__module__)  # a class may call it anything
+
+
+def _chooses_backend(name: str) -> bool:
+    """Old ones did so when they were imported, and there is no shell yet to show figures."""
+    version = getattr(sys.modules.get("matplotlib"), "__version_info__", (0, 0))
+    return name == "matplotlib.pyplot" and tuple(version[:2]) < (3, 6)

@@ -284,3 +284,17 @@ def test_a_spare_is_no_forked_childs(open_notebook):
     assert forked.result == "(0, True)", forked.traceback
     used = notebook.run("%%jumper run\nos.getpid() == spare")
     assert used.result == "True", used.traceback
+
+
+def test_a_spare_has_imported_what_the_variables_need(open_notebook, tmp_path):
+    notebook = open_notebook(cwd=tmp_path)
+    (tmp_path / "own_module.py").write_text("mine = 1")
+    notebook.run("import numpy as np; import json")
+    notebook.run(
+        "from pathlib import Path; Path('own_module.py').write_text('1'); import own_module"
+    )
+    notebook.run("from jumper.spare import modules_ahead")
+    names = notebook.run("[n for n in modules_ahead(globals()) if n[0] in 'jno']").result
+    assert names == "['json', 'numpy']"
+    notebook.run("%%jumper run\n1")
+    assert notebook.run("%%jumper run\nfloat(np.ones(3).sum())").result == "3.0"
