@@ -29,9 +29,11 @@ class Placeholder:
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("_repr_", "_ipython_")):  # a front end asks, nobody uses it
             raise AttributeError(name)
+        __tracebackhide__ = True
         refuse(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        __tracebackhide__ = True
         refuse(self)
 
 
@@ -40,6 +42,7 @@ def sentence(placeholder: Placeholder) -> str:
 
 
 def refuse(placeholder: Placeholder, *_: Any, **__: Any) -> NoReturn:
+    __tracebackhide__ = True  # IPython's: the cell's own line is the last one shown
     raise CannotCarry(sentence(placeholder))
 
 
