@@ -260,16 +260,22 @@ class OpenNotebook:
 
     def run(self, number, timeout_s=60):
         """Runs one cell and waits until its prompt has a number again."""
-        cell = self.cell(number)
-        cell.locator(".jp-InputArea-editor").click()
-        self.page.keyboard.press("Control+Enter")
-        prompt = cell.locator(".jp-InputPrompt")
+        self.start(number)
+        prompt = self.cell(number).locator(".jp-InputPrompt")
         self.page.wait_for_function(
             "prompt => /\\[\\d+\\]/.test(prompt.textContent)",
             arg=prompt.element_handle(),
             timeout=1000 * timeout_s,
         )
         self.wait_idle()
+
+    def start(self, number):
+        self.cell(number).locator(".jp-InputArea-editor").click()
+        self.page.keyboard.press("Control+Enter")
+
+    def text(self, number):
+        """Of all outputs of a cell."""
+        return self.cell(number).locator(".jp-OutputArea").first.inner_text()
 
     def output(self, number):
         return self.cell(number).locator(".jp-OutputArea-output")
