@@ -168,7 +168,7 @@ void add_engine(const record::EngineTimes& engine, std::vector<SummaryLine>& lin
   add("started in", engine.start_ns);
   add("variables carried in", engine.carry_ns);
   add("and back in", engine.return_ns);
-  lines.push_back({"engine", text, std::nullopt, true});
+  lines.push_back({"engine", text, std::nullopt});
 }
 
 // Each reason once, whatever number of figures it is about.
