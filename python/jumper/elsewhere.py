@@ -2,7 +2,7 @@
 
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from . import _native, state
@@ -28,17 +28,17 @@ def parse(arguments: list[str]) -> Wish:
     launcher = tuple(_native.split_words(chosen.get("--with", "")))
     if "--with" in chosen and not launcher:
         raise ValueError('--with needs a launcher, as in --with "perf stat"')
-    return Wish(launcher, _seconds(chosen["--timeout"]) if "--timeout" in chosen else None)
+    return Wish(launcher, seconds(chosen["--timeout"]) if "--timeout" in chosen else None)
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
     try:
-        seconds = float(text)
+        found = float(text)
     except ValueError:
-        seconds = math.nan
-    if not 0 < seconds < math.inf:
+        found = math.nan
+    if not 0 < found < math.inf:
         raise ValueError(f"--timeout {text}: it must be a number of seconds above 0")
-    return seconds
+    return found
 
 
 class Elsewhere:
@@ -53,13 +53,13 @@ class Elsewhere:
         self._left: dict[str, str] = {}
         self._wants_spare = False
 
-    def run(self, shell: Any, cell: str, wish: Wish) -> None:
+    def run(self, shell: Any, cell: str, wish: Wish, make: Callable[..., Run] = Run) -> None:
         """Raises what the cell raises, and as `Run.run` does."""
         if not self._running.acquire(blocking=False):
             raise NotStarted("another cell of this kernel runs in an engine: wait for its end")
         try:
             choice = state.Choice(self._settings.pickler, self._settings.transport)
-            running = Run(shell, self.engines.take, wish, choice)
+            running = make(shell, self.engines.take, wish, choice)
             try:
                 running.run(cell)
             finally:

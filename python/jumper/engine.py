@@ -6,11 +6,13 @@ stderr goes to `show`, in the order of its arrival.
 """
 
 import codecs
+import fcntl
 import os
 import shlex
 import signal
 import subprocess
 import sys
+import termios
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -106,9 +108,9 @@ class Engine:
     """One process. `finish` must be called, whatever happens."""
 
     def __init__(
-        self, launcher: Sequence[str] = (), spare: Mapping[str, str] = MappingProxyType({})
+        self, launcher: Sequence[str] = (), besides: Mapping[str, str] = MappingProxyType({})
     ) -> None:
-        """Raises NotStarted. `spare`: what one that waits must know, for its environment."""
+        """Raises NotStarted. `besides`: variables for launcher and engine, beside the kernel's."""
         self.launcher = list(launcher)
         self.environment = dict(os.environ)
         self.directory = _directory()
@@ -121,7 +123,8 @@ class Engine:
         self._channel: _native.Channel | None = None
         self._meeting: _native.Rendezvous | None = None
         self._hello: protocol.Hello | None = None
-        added = dict(spare)
+        self._errors = -1  # where the cell's own descriptor 2 can be read when it is dead
+        added = dict(besides)
         inherited = -1
         if _native.needs_named_channel(self.launcher):
             self._meeting = _native.Rendezvous()
@@ -216,6 +219,9 @@ class Engine:
             if isinstance(got, _native.Received) and got.status == "message":
                 if got.kind == protocol.DONE:
                     return got.kind, (got.payload, got.descriptor)
+                if got.kind == protocol.ERRORS and self._errors < 0:
+                    self._errors = got.descriptor
+                    continue
                 if got.descriptor >= 0:
                     os.close(got.descriptor)
                 return got.kind, _content(got.payload)
@@ -264,12 +270,30 @@ class Engine:
 
     def _raise_ended(self, show: Show) -> None:
         said = self._how_ended()
+        self._show_last_errors(show)
         self.pump(show)
         if self._hello is None:
             ended = self._process.wait(0)
             how = _told(ended) if ended is not None else "goes on without it"
             raise NotStarted(f"the engine has not come up, {how}: {self.command}")
         raise EngineDied(said)
+
+    def _show_last_errors(self, show: Show) -> None:
+        """What it has written to the cell's descriptor 2, and not lived to send."""
+        if self._errors < 0:
+            return
+        waiting = bytearray(4)
+        with suppress(OSError):
+            fcntl.ioctl(self._errors, termios.FIONREAD, waiting)
+            size = int.from_bytes(waiting, sys.byteorder)
+            if text := os.read(self._errors, size) if size else b"":
+                show("stderr", text.decode("utf-8", "replace"))
+
+    @property
+    def has_failed(self) -> bool:
+        """It has ended, and not as it should."""
+        ended = self._process.wait(0)
+        return ended is not None and (ended.how, ended.status) != ("exited", 0)
 
     def _lost(self, show: Show) -> None:
         """Nobody holds the other end of the channel any more."""
@@ -344,6 +368,9 @@ class Engine:
         if self._engine_pidfd >= 0:
             os.close(self._engine_pidfd)
             self._engine_pidfd = -1
+        if self._errors >= 0:
+            os.close(self._errors)
+            self._errors = -1
 
     def _close_channel(self) -> None:
         if self._channel is not None:

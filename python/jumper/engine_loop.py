@@ -12,17 +12,18 @@ import contextlib
 import faulthandler
 import importlib
 import os
+import pickle
 import signal
 import socket
 import struct
 import sys
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from . import _native, protocol
+from . import _native, engine_hooks, protocol
 
 if TYPE_CHECKING:
     from .engine_shell import EngineShell
@@ -120,6 +121,7 @@ class Engine:
         self._shell: EngineShell
         self._arrived: Arrived
         self._known: set[str] = set()
+        self._score_p = engine_hooks.find()
         self._steps = {
             protocol.SETUP: self._set_up,
             protocol.STATE: self._load,
@@ -147,6 +149,8 @@ class Engine:
 
         setup, there, sources, (environment, directory) = protocol.read(received.payload)
         changed, own = launchers_changes(environment), Path.cwd()
+        if self._score_p is not None:
+            changed = self._score_p.cells(changed)
         surroundings.put(surroundings.differences(surroundings.take(), there))
         put_environment(changed)
         if own != Path(directory):
@@ -155,6 +159,13 @@ class Engine:
         self._shell.know(sources)
         self._known = set(sources)
         self._arrived = Arrived(self._shell.shell)
+        self._share_errors()
+
+    def _share_errors(self) -> None:
+        """What a library writes before it ends this process: nobody here would read it any more."""
+        descriptor = self._shell.errors_fd
+        if descriptor is not None:
+            self._channel.send(protocol.ERRORS, pickle.dumps(()), None, descriptor)
 
     def _load(self, received: _native.Received) -> None:
         refused = self._arrived.load(received.payload, received.descriptor)
@@ -167,13 +178,15 @@ class Engine:
         self._shell.begin_history(*inputs)
         before = surroundings.take()  # again: modules have come with the state
         traits = self._shell.traits()
-        outcome = self._shell.run(code, **options)
+        with self._traced(options["execution_count"]):
+            outcome = self._shell.run(code, **options)
         try:
             around = protocol.Around(
                 surroundings.differences(before, surroundings.take()),
                 self._shell.sources(self._known),
                 {name: it for name, it in self._shell.traits().items() if it != traits[name]},
                 lasting_threads(),
+                self._score_p.notes if self._score_p is not None else [],
             )
             protocol.send(self._channel, protocol.AROUND, *around)
             self._give_back(outcome)
@@ -181,6 +194,11 @@ class Engine:
             raise  # of the channel: nobody to tell
         except Exception as error:  # noqa: BLE001  (memory is short: anything may)
             protocol.send(self._channel, protocol.FAILED, f"{type(error).__name__}: {error}")
+
+    def _traced(self, number: int) -> AbstractContextManager[None]:
+        if self._score_p is None:
+            return nullcontext()
+        return self._score_p.traced(self._shell.shell, number)
 
     def _give_back(self, outcome: "Outcome") -> None:
         head, descriptor = self._arrived.pack_back(outcome)
@@ -193,6 +211,8 @@ class Engine:
     def close(self) -> None:
         if hasattr(self, "_shell"):
             self._shell.close()
+        if self._score_p is not None:
+            self._score_p.restore()
         self._channel.close()
 
     def _send(self, kind: str, message: dict[str, Any], buffers: list[bytes]) -> None:

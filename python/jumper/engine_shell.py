@@ -344,6 +344,12 @@ class EngineShell:
         self._woken, self._wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._loop.add_reader(self._woken, os.read, self._woken, READ_BYTES)
 
+    @property
+    def errors_fd(self) -> int | None:
+        """From which what is written to descriptor 2 is read, if it is taken over."""
+        fid: int | None = getattr(self._streams[1], "_fid", None)
+        return fid
+
     def know(self, sources: Mapping[str, tuple[int, str]]) -> None:
         """Sources of earlier cells by file name, each with its number: for tracebacks."""
         know_sources(self.shell, sources)

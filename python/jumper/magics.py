@@ -21,7 +21,18 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
-from . import comparing, earlier, elsewhere, exporting, finer, guard, plotting, totals, views
+from . import (
+    comparing,
+    earlier,
+    elsewhere,
+    exporting,
+    finer,
+    guard,
+    plotting,
+    scorep,
+    totals,
+    views,
+)
 from ._native import Error, Report, Session, Status
 from .live import Live
 from .session import find, find_all, program
@@ -48,6 +59,10 @@ VERBS: Final = {
         '[--with "LAUNCHER"] [--timeout S]',
         "%%jumper run: this cell runs in a process of its own, under a launcher if there is one",
     ),
+    "scorep": (
+        "[BINDING ARGUMENTS] [--timeout S]",
+        "%%jumper scorep: this cell runs in a process of its own, under Score-P",
+    ),
     "carry": (
         "[pickler=P] [transport=T]",
         "how variables go to a process of a cell's own; without more, how they do",
@@ -63,7 +78,7 @@ CELLS: Final = (
 )
 DOCTOR_S: Final = 60  # each of its checks has a limit of its own; all together 41 s
 CARRYING: Final = ("pickler", "transport")
-CELL_VERBS: Final = ("run",)
+CELL_VERBS: Final = ("run", "scorep")
 CHANGEABLE: Final = tuple(name for name, setting in SETTINGS.items() if setting.choices)
 
 
@@ -80,6 +95,7 @@ class JumperMagics(Magics):
         self.live: Live | None = None  # of the cell that runs
         self._relay: finer.Relay | None = None
         self.elsewhere = elsewhere.Elsewhere(settings)
+        self.score_p = scorep.ScoreP(self.elsewhere)
 
     @line_cell_magic
     def jumper(self, line: str, cell: str | None = None) -> None:
@@ -100,6 +116,7 @@ class JumperMagics(Magics):
         %jumper guard memory=95%|off        interrupts a cell before it fills memory
         %jumper open last|FILE              an earlier recording; then a question, as summary
         %%jumper run [--with "LAUNCHER"]    this cell in a process of its own
+        %%jumper scorep [ARGUMENTS]         the same, under Score-P
         %jumper doctor                      what works here, what doesn't, what would help
         %jumper help                        the same with all that can be set
 
@@ -113,17 +130,22 @@ class JumperMagics(Magics):
                 getattr(self, f"_{verb}")(arguments)
                 return
             _one_of("verb with a cell below it", verb, CELL_VERBS)
-            wish = elsewhere.parse(arguments)
+            wish = elsewhere.parse(arguments) if verb == "run" else self.score_p.wish(arguments)
         except (ValueError, Error) as error:
             raise UsageError(f"%jumper: {error}") from None
+        runner = self.elsewhere if verb == "run" else self.score_p
         try:
-            self.elsewhere.run(self.shell, cell, wish)
+            runner.run(self.shell, cell, wish)
         except elsewhere.NotStarted as error:
             raise UsageError(f"%%jumper {verb}: {error}") from None
 
     def _run(self, arguments: list[str]) -> None:
         elsewhere.parse(arguments)
         raise ValueError("run needs a cell below it: write `%%jumper run`, with two %")
+
+    def _scorep(self, arguments: list[str]) -> None:
+        self.score_p.wish(arguments)
+        raise ValueError("scorep needs a cell below it: write `%%jumper scorep`, with two %")
 
     def _status(self, arguments: list[str]) -> None:
         _refuse("status", arguments)
@@ -413,7 +435,8 @@ def completions(line: str) -> tuple[str, ...]:
         return ()
     verb, *words = rest.split(" ")
     if magic == "%%jumper":
-        return CELL_VERBS if not words else elsewhere.OPTIONS if verb in CELL_VERBS else ()
+        after = {"run": elsewhere.OPTIONS, "scorep": scorep.KNOWN}
+        return after.get(verb, ()) if words else CELL_VERBS
     if not words:
         return tuple(one for one in VERBS if one not in CELL_VERBS)
     if verb in ("set", "carry"):

@@ -4,6 +4,8 @@
     HELLO     who it is                  ->
                                          <-  SETUP     what its shell shares with the kernel's
                                          <-  STATE     the head; with the segment's descriptor
+    ERRORS    with the end from which the cell's descriptor 2 is read
+                                         ->
     LOADED    {name: why it can't be}    ->  (then STATE again, without those names)
                                          <-  RUN       the cell
     MESSAGE   what the cell shows        ->  any number, from any thread and forked child
@@ -35,6 +37,7 @@ ASK: Final = 4
 AROUND: Final = 5
 DONE: Final = 6
 FAILED: Final = 7
+ERRORS: Final = 8
 SETUP: Final = 16
 STATE: Final = 17
 RUN: Final = 18
@@ -84,6 +87,7 @@ class Around(NamedTuple):
     sources: dict[str, tuple[int, str]]  # of cells in the cell: see relay.know_sources
     traits: dict[str, Any]  # relay.TRAITS
     threads: list[str]  # which would go on in a kernel
+    notes: list[str]  # for the user, each a sentence
 
 
 def hello() -> Hello:

@@ -296,6 +296,7 @@ class Run:
         know_sources(self._shell, around.sources)
         self.notes += surroundings.put(around.surroundings)
         put_traits(self._shell, around.traits)
+        self.notes += around.notes
         if around.threads:
             ended = ", ".join(around.threads)
             self._note(f"threads of the cell have ended with its engine: {ended}")

@@ -35,6 +35,15 @@ __attribute__((constructor)) void loaded() {
 }  // namespace
 
 extern "C" {
+// As Score-P ends a process whose memory for it is used up.
+void standin_out_of_memory() {
+  std::fputs(
+      "[Score-P] src/measurement/SCOREP_Memory.c:178: Fatal: Out of memory. "
+      "Please increase SCOREP_TOTAL_MEMORY=16384000 and try again.\n",
+      stderr);
+  std::abort();
+}
+
 void SCOREP_User_EnableRecording() { say("", "{\"what\": \"recording\", \"on\": true}\n"); }
 void SCOREP_User_DisableRecording() { say("", "{\"what\": \"recording\", \"on\": false}\n"); }
 }

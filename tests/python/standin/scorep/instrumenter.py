@@ -1,16 +1,13 @@
 """Counts calls by `sys.setprofile` while registered, without those of `scorep…` modules."""
 
-import os
+import ctypes
 import sys
 import threading
 
 from . import log
 
 EVENTS_MOST = 50  # `memory`: so many fit
-FATAL = (
-    b"[Score-P] src/measurement/SCOREP_Memory.c:178: Fatal: Out of memory. "
-    b"Please increase SCOREP_TOTAL_MEMORY=16384000 and try again.\n"
-)
+NEVER_ENTERED = (("threading", "_bootstrap_inner"), ("threading", "_bootstrap"))
 
 
 class Instrumenter:
@@ -52,14 +49,13 @@ class Instrumenter:
         elif stack and stack[-1] is code:
             stack.pop()
             log.write("exit", name=code.co_name, module=module, thread=threading.get_ident())
-        else:
+        elif (module, code.co_name) not in NEVER_ENTERED:
             log.write("stray", name=code.co_name, module=module)
 
     def _count(self):
         self._events += 1
         if self._events == EVENTS_MOST and log.does("memory"):
-            os.write(2, FATAL)
-            os.abort()
+            ctypes.PyDLL(None).standin_out_of_memory()  # PyDLL: no other thread runs meanwhile
 
 
 _the_only = Instrumenter()

@@ -1,0 +1,189 @@
+"""A cell under Score-P: what must be there, the run, and what is said about it afterwards.
+
+`python -m scorep --nopython OPTIONS ENGINE`: the bindings take the first word that is no option as
+the script, and pass `--` on to scorep-config, which refuses it.
+"""
+
+import os
+import re
+import select
+import sys
+from collections.abc import Sequence
+from functools import partial
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Any, Final
+
+from . import programs, vampir
+from .elsewhere import Elsewhere, seconds
+from .engine import Engine, EngineDied, NotStarted
+from .experiment import Experiment
+from .exporting import options
+from .relay import Outcome
+from .running import Run, Wish
+
+CONFIG: Final = "scorep-config"
+OPTIONS: Final = ("--timeout",)
+KNOWN: Final = (*OPTIONS, "--mpp=mpi", "--thread=pthread", "--io=posix", "--keep-files")
+MEMORY: Final = re.compile(r"\[Score-P\][^\n]*\bSCOREP_TOTAL_MEMORY(?:=(\d+))?")
+LINE_MOST: Final = 1 << 14  # characters of an unfinished line that are kept
+MEMORY_MOST: Final = (1 << 32) - 1  # Score-P's own limit
+BESIDE: Final = (
+    "beside the cell's calls its trace holds IPython's that the cell leads to (print, display, "
+    "magics), and what the adapters of Score-P that you have chosen see (threads, files, MPI)"
+)
+
+
+def parse(verb: str, words: Sequence[str]) -> tuple[tuple[str, ...], float | None]:
+    """The bindings' arguments and the time limit. Raises ValueError with the whole sentence."""
+    arguments = []
+    timeout_s = None
+    left = iter(words)
+    for word in left:
+        if word.partition("=")[0] in OPTIONS:
+            chosen, _ = options(verb, [word, *([] if "=" in word else [next(left, "")])], OPTIONS)
+            timeout_s = seconds(chosen["--timeout"])
+        else:
+            arguments.append(word)
+    check(verb, arguments)
+    return tuple(arguments), timeout_s
+
+
+def check(verb: str, arguments: Sequence[str]) -> None:
+    """Raises ValueError for what the bindings would not take as an option."""
+    for word in arguments:
+        if word == "--":
+            raise ValueError(f"{verb} needs no `--`: the bindings pass it on to {CONFIG} and fail")
+        if not word.startswith("-"):
+            raise ValueError(
+                f"{verb} doesn't know what to do with {word!r}: it takes options of Score-P's "
+                "bindings, and a value stands behind `=`, as in --thread=pthread"
+            )
+
+
+def missing() -> str | None:
+    """What isn't there of Score-P, with the remedy."""
+    bindings, config = _find_bindings(), programs.find(CONFIG)
+    get_config = f"`module load Score-P`, or %env PATH=… with the folder of {CONFIG}"
+    get_bindings = f"`{sys.executable} -m pip install scorep`"
+    if bindings and config:
+        return None
+    if bindings:
+        return (
+            f"Score-P is not complete: its Python bindings are there ({bindings}), but they call "
+            f"{CONFIG}, and none is on PATH: {get_config}"
+        )
+    if config:
+        return (
+            f"Score-P is not complete: {config} is there, but this Python has no bindings "
+            f"(module scorep): {get_bindings}"
+        )
+    return (
+        f"Score-P is not here: no {CONFIG} is on PATH ({get_config}), and this Python has no "
+        f"module scorep ({get_bindings})"
+    )
+
+
+def _find_bindings() -> str | None:
+    """Where a new Python would find them; never in the working directory."""
+    added = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    try:
+        here = str(Path.cwd())
+    except OSError:
+        here = ""
+    known = [one for one in sys.path if one not in ("", here)]
+    paths = [*(one for one in added if os.path.isabs(one)), *known]  # noqa: PTH117
+    found = PathFinder.find_spec("scorep", paths)
+    return found.origin if found is not None else None  # a mere folder has none
+
+
+class ScorePRun(Run):
+    """Of one cell. Raises NotStarted when Score-P can't be used."""
+
+    def __init__(self, score_p: "ScoreP", shell: Any, _: object, wish: Wish, choice: Any) -> None:
+        if said := missing():
+            raise NotStarted(said)
+        super().__init__(shell, self._start, wish, choice)
+        self._experiment = Experiment(shell.execution_count - 1, os.environ)
+        self._score_p = score_p
+        self._memory: str | None = None  # what Score-P has said of it: the limit, if it named it
+        self._line = ""
+
+    def _start(self, launcher: Sequence[str]) -> Engine:
+        besides = {"PYTHONSAFEPATH": "1", "PATH": programs.path_without_here()}
+        return Engine(launcher, besides=besides | self._experiment.variables)
+
+    def run(self, cell: str) -> None:
+        try:
+            super().run(cell)
+        except (EngineDied, NotStarted) as error:
+            said = filter(None, [self._memory_sentence(), self._experiment.mark()])
+            raise type(error)("; ".join([str(error), *said])) from None
+
+    def _publish(self, kind: str, message: dict[str, Any], buffers: list[bytes]) -> None:
+        super()._publish(kind, message, buffers)
+        content = message["content"]
+        if kind == "stream" and content.get("name") == "stderr":
+            self._line += content["text"]
+            for found in MEMORY.finditer(self._line):
+                self._memory = found[1] or ""
+            self._line = self._line.rpartition("\n")[2][-LINE_MOST:]
+
+    def _bring_back(self, engine: Engine, carried: Any, head: bytes, descriptor: int) -> Outcome:
+        outcome = super()._bring_back(engine, carried, head, descriptor)
+        waited = engine.has_failed or self._experiment.wait(self._pause)
+        marked = self._experiment.mark() if engine.has_failed else None
+        self.notes.append(marked or self._experiment.told())
+        if not self._score_p.has_told:
+            self._score_p.has_told = True
+            self.notes.append(BESIDE)
+        if said := self._memory_sentence():
+            self.notes.append(said)
+        if self._score_p.opens_vampir:
+            self.notes.append(self._open())
+        if not waited:
+            raise KeyboardInterrupt("the cell was done; only its experiment was waited for")
+        return outcome
+
+    def _pause(self, wait_s: float) -> bool:
+        waiting = select.poll()
+        waiting.register(self._interrupts.descriptor, select.POLLIN)
+        return not waiting.poll(wait_s * 1000) or not self._was_interrupted()
+
+    def _memory_sentence(self) -> str | None:
+        if self._memory is None:
+            return None
+        now = self._memory or os.environ.get("SCOREP_TOTAL_MEMORY", "")
+        more = min(4 * int(now), MEMORY_MOST) if now.isdigit() else "64M"
+        return (
+            f"Score-P had not enough memory of its own{f' ({now} B)' if now.isdigit() else ''}: "
+            f"%env SCOREP_TOTAL_MEMORY={more} gives it more, and a filter "
+            "(SCOREP_FILTERING_FILE) makes it need less"
+        )
+
+    def _open(self) -> str:
+        if self._experiment.trace not in self._experiment.anchors:
+            return "Vampir was not opened: there is no trace, %env SCOREP_ENABLE_TRACING=true"
+        if not self._experiment.is_complete:
+            return "Vampir was not opened: the trace is not complete"
+        return vampir.open_trace(self._experiment.trace)
+
+
+class ScoreP:
+    """Of one shell: what its cells run under, and how."""
+
+    def __init__(self, elsewhere: Elsewhere) -> None:
+        self.arguments: tuple[str, ...] = ()
+        self.opens_vampir = False
+        self._elsewhere = elsewhere
+        self.has_told = False  # what else is in an experiment
+
+    def wish(self, words: Sequence[str]) -> Wish:
+        """Raises ValueError with the whole sentence."""
+        arguments, timeout_s = parse("scorep", words)
+        command = "{python}", "-m", "scorep", "--nopython", *(arguments or self.arguments)
+        return Wish((*command, "{engine}"), timeout_s)
+
+    def run(self, shell: Any, cell: str, wish: Wish) -> None:
+        """Raises NotStarted, and what the cell raises."""
+        self._elsewhere.run(shell, cell, wish, partial(ScorePRun, self))

@@ -1,0 +1,99 @@
+"""What the paper's notebooks and scorep-jupyter's call what we do with Score-P, as magics.
+
+There they are first lines of a cell, with a body or without one. IPython refuses `%%name` without
+a body, so such a line becomes `%name` before it sees it.
+"""
+
+import shlex
+from typing import Any, Final
+
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import Magics, line_cell_magic, magics_class
+
+from . import programs, scorep, vampir, views
+from ._native import Error
+from .engine import NotStarted
+
+NAMES: Final = (
+    "execute_with_scorep",
+    "scorep_python_binding_arguments",
+    "enable_vampir_launch_on_scorep_instrumented",
+    "disable_vampir_launch",
+)
+
+
+def without_body(lines: list[str]) -> list[str]:
+    """An input transformer: `%%name …` of ours, alone in its cell, as `%name …`."""
+    name = lines[0].split(None, 1)[0] if lines and lines[0].startswith("%%") else ""
+    if name[2:] in NAMES and not any(line.strip() for line in lines[1:]):
+        return [lines[0][1:]]
+    return lines
+
+
+@magics_class
+class ScorePNames(Magics):
+    def __init__(self, shell: InteractiveShell, score_p: scorep.ScoreP) -> None:
+        super().__init__(shell)
+        self._score_p = score_p
+
+    def install(self, shell: InteractiveShell) -> None:
+        shell.register_magics(self)
+        transformers: list[Any] = shell.input_transformers_cleanup
+        transformers.append(without_body)
+
+    def uninstall(self, shell: InteractiveShell) -> None:
+        if without_body in shell.input_transformers_cleanup:
+            shell.input_transformers_cleanup.remove(without_body)
+
+    @line_cell_magic
+    def execute_with_scorep(self, line: str, cell: str | None = None) -> None:
+        """Run this cell under Score-P, in a process of its own; the same as `%%jumper scorep`.
+
+        On the line may stand arguments of Score-P's Python bindings, for this cell only.
+        """
+        with_name = "%%execute_with_scorep"
+        if cell is None:
+            raise UsageError(f"{with_name} needs code below it")
+        try:
+            self._score_p.run(self.shell, cell, self._score_p.wish(shlex.split(line)))
+        except (ValueError, Error, NotStarted) as error:
+            raise UsageError(f"{with_name}: {error}") from None
+
+    @line_cell_magic
+    def scorep_python_binding_arguments(self, line: str, cell: str | None = None) -> None:
+        """Set the arguments of Score-P's Python bindings for all later cells under Score-P.
+
+        They stand behind the name or below it; `none` takes them back. With nothing there: which
+        they are now.
+        """
+        try:
+            words = shlex.split(f"{line}\n{cell or ''}", comments=True)
+            chosen = [] if words == ["none"] else words
+            scorep.check("scorep_python_binding_arguments", chosen)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        if words:
+            self._score_p.arguments = tuple(chosen)
+        self._say("arguments", shlex.join(self._score_p.arguments) or "none")
+
+    @line_cell_magic
+    def enable_vampir_launch_on_scorep_instrumented(self, _: str, cell: str = "") -> None:
+        """Open the trace of each later cell under Score-P in Vampir."""
+        self._score_p.opens_vampir = True
+        path = programs.find(vampir.NAME)
+        about = f"opens each trace ({path})" if path else f"can't open traces: {vampir.MISSING}"
+        self._say("vampir", about, cell)
+
+    @line_cell_magic
+    def disable_vampir_launch(self, _: str, cell: str = "") -> None:
+        """Leave traces unopened again."""
+        self._score_p.opens_vampir = False
+        self._say("vampir", "stays closed", cell)
+
+    def _say(self, name: str, value: str, not_run: str = "") -> None:
+        rows = [(name, value)]
+        if not_run.strip():
+            rows.append(("", "what stands below this name was not run"))
+        if self.shell is not None:
+            self.shell.display_pub.publish(views.table(rows), {})
