@@ -293,7 +293,7 @@ class Engine:
     def has_failed(self) -> bool:
         """It has ended, and not as it should."""
         ended = self._process.wait(0)
-        return ended is not None and (ended.how, ended.status) != ("exited", 0)
+        return ended is not None and (ended.how == "killed" or ended.status != 0)
 
     def _lost(self, show: Show) -> None:
         """Nobody holds the other end of the channel any more."""

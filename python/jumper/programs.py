@@ -2,12 +2,15 @@
 
 import os
 import shutil
+from typing import Final
+
+PATH: Final = "PATH"
 
 
 def path_without_here(path: str | None = None) -> str:
     """PATH without what depends on the working directory."""
     if path is None:
-        path = os.environ.get("PATH", os.defpath)
+        path = os.environ.get(PATH, os.defpath)
     return os.pathsep.join(one for one in path.split(os.pathsep) if os.path.isabs(one))  # noqa: PTH117
 
 

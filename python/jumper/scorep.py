@@ -25,9 +25,10 @@ from .running import Run, Wish
 CONFIG: Final = "scorep-config"
 OPTIONS: Final = ("--timeout",)
 KNOWN: Final = (*OPTIONS, "--mpp=mpi", "--thread=pthread", "--io=posix", "--keep-files")
+PYTHON_PATH: Final = "PYTHONPATH"
+TOTAL_MEMORY: Final = "SCOREP_TOTAL_MEMORY"
 MEMORY: Final = re.compile(r"\[Score-P\][^\n]*\bSCOREP_TOTAL_MEMORY(?:=(\d+))?")
 LINE_MOST: Final = 1 << 14  # characters of an unfinished line that are kept
-MEMORY_MOST: Final = (1 << 32) - 1  # Score-P's own limit
 BESIDE: Final = (
     "beside the cell's calls its trace holds IPython's that the cell leads to (print, display, "
     "magics), and what the adapters of Score-P that you have chosen see (threads, files, MPI)"
@@ -86,7 +87,7 @@ def missing() -> str | None:
 
 def _find_bindings() -> str | None:
     """Where a new Python would find them; never in the working directory."""
-    added = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    added = os.environ.get(PYTHON_PATH, "").split(os.pathsep)
     try:
         here = str(Path.cwd())
     except OSError:
@@ -107,18 +108,28 @@ class ScorePRun(Run):
         self._experiment = Experiment(shell.execution_count - 1, os.environ)
         self._score_p = score_p
         self._memory: str | None = None  # what Score-P has said of it: the limit, if it named it
-        self._line = ""
+        self._line = ""  # of stderr, as far as it has come
+        self._has_reported = False
 
     def _start(self, launcher: Sequence[str]) -> Engine:
-        besides = {"PYTHONSAFEPATH": "1", "PATH": programs.path_without_here()}
+        besides = {"PYTHONSAFEPATH": "1", programs.PATH: programs.path_without_here()}
         return Engine(launcher, besides=besides | self._experiment.variables)
 
     def run(self, cell: str) -> None:
         try:
             super().run(cell)
         except (EngineDied, NotStarted) as error:
-            said = filter(None, [self._memory_sentence(), self._experiment.mark()])
-            raise type(error)("; ".join([str(error), *said])) from None
+            raise type(error)("; ".join([str(error), *self._left_behind()])) from None
+        except BaseException:
+            if not self._has_reported:
+                self.notes += self._left_behind()
+            raise
+
+    def _left_behind(self) -> list[str]:
+        """What is to be said of an engine that didn't come to its end."""
+        experiment = self._experiment
+        told = experiment.told() if experiment.is_complete else experiment.mark()
+        return [*filter(None, [self._memory_sentence(), told])]
 
     def _publish(self, kind: str, message: dict[str, Any], buffers: list[bytes]) -> None:
         super()._publish(kind, message, buffers)
@@ -131,6 +142,7 @@ class ScorePRun(Run):
 
     def _bring_back(self, engine: Engine, carried: Any, head: bytes, descriptor: int) -> Outcome:
         outcome = super()._bring_back(engine, carried, head, descriptor)
+        self._has_reported = True
         waited = engine.has_failed or self._experiment.wait(self._pause)
         marked = self._experiment.mark() if engine.has_failed else None
         self.notes.append(marked or self._experiment.told())
@@ -153,11 +165,12 @@ class ScorePRun(Run):
     def _memory_sentence(self) -> str | None:
         if self._memory is None:
             return None
-        now = self._memory or os.environ.get("SCOREP_TOTAL_MEMORY", "")
-        more = min(4 * int(now), MEMORY_MOST) if now.isdigit() else "64M"
+        now = self._memory or os.environ.get(TOTAL_MEMORY, "")
+        digits, unit = (now[:-1], now[-1]) if now[-1:].isalpha() else (now, "")
+        more = f"{4 * int(digits)}{unit}" if digits.isdigit() else "64M"
         return (
-            f"Score-P had not enough memory of its own{f' ({now} B)' if now.isdigit() else ''}: "
-            f"%env SCOREP_TOTAL_MEMORY={more} gives it more, and a filter "
+            f"Score-P had not enough memory of its own{f' ({now})' if now else ''}: "
+            f"%env {TOTAL_MEMORY}={more} gives it more (4G is the most), and a filter "
             "(SCOREP_FILTERING_FILE) makes it need less"
         )
 

@@ -25,7 +25,7 @@ def open_trace(trace: Path) -> str:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            env={**os.environ, "PATH": programs.path_without_here()},
+            env={**os.environ, programs.PATH: programs.path_without_here()},
             check=True,
             timeout=10,
         )

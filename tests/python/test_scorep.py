@@ -110,6 +110,7 @@ def test_a_cell_that_awaits_is_traced_with_its_tasks(ready, stand_in):
     assert not {"_run_once", "run_code", "do_execute", "_steps"} & set(names)
 
 
+@pytest.mark.fault("I1")
 def test_an_error_is_the_cells_and_its_trace_is_balanced(ready, stand_in):
     code = "rows = []\ndef f(i):\n    if i == 3: raise ValueError('bad row')\nfor i in range(5):\n"
     failed = run(ready, f"{code}    rows.append(i); f(i)")
@@ -215,6 +216,7 @@ def test_what_the_user_has_set_reaches_score_p_and_stays_visible(ready, stand_in
     ready.run("del os.environ['SCOREP_TOTAL_MEMORY'], os.environ['LD_LIBRARY_PATH']")
 
 
+@pytest.mark.fault("X8")
 def test_nothing_is_taken_from_the_working_directory(ready, stand_in):
     (stand_in.folder / "scorep.py").write_text("raise SystemExit('planted')")
     planted = stand_in.folder / "scorep-config"
@@ -277,6 +279,7 @@ def test_a_folder_that_cant_be_written_is_said_before(ready):
     assert ready.run("v").result == "1"
 
 
+@pytest.mark.fault("I4")
 def test_the_reply_waits_for_the_anchor(ready, stand_in):
     ready.run("%env STANDIN_DOES=late")
     request = ready.send("%%jumper scorep\nprint('out')")
@@ -315,6 +318,7 @@ def _engines(notebook: Notebook) -> list[str]:
     return found
 
 
+@pytest.mark.fault("I4")
 @pytest.mark.parametrize(
     ("does", "said"),
     [("torso", "not complete: it has no profile.cubex"), ("nothing", "has written nothing")],
@@ -328,6 +332,7 @@ def test_an_experiment_that_doesnt_come_is_said(ready, does, said):
     assert said in done.stderr
 
 
+@pytest.mark.fault("I1")
 @pytest.mark.parametrize(
     ("code", "said"),
     [
@@ -349,6 +354,7 @@ def test_a_death_is_an_error_and_leaves_no_torso(ready, stand_in, code, said):
 # ---- memory, and what is missing ----
 
 
+@pytest.mark.fault("I4")
 def test_score_p_out_of_memory_is_said_with_the_remedy(ready):
     ready.run("%env STANDIN_DOES=memory")
     died = run(ready, "def f(): pass\nfor i in range(100): f()\nv = 2")
@@ -359,6 +365,7 @@ def test_score_p_out_of_memory_is_said_with_the_remedy(ready):
     assert ready.run("v").result == "1"
 
 
+@pytest.mark.fault("I4")
 def test_out_of_memory_at_the_end_costs_the_trace_only(ready):
     ready.run("%env STANDIN_DOES=memory-at-end")
     done = run(ready, "v = 2")
@@ -373,6 +380,7 @@ def test_a_cell_that_prints_the_name_isnt_out_of_memory(ready):
     assert "not enough memory" not in done.stderr
 
 
+@pytest.mark.fault("I4")
 def test_bindings_that_fail_are_shown(ready):
     ready.run("%env STANDIN_DOES=fails")
     failed = run(ready, "v = 2")
@@ -381,6 +389,7 @@ def test_bindings_that_fail_are_shown(ready):
     assert "has not come up" in failed.stderr
 
 
+@pytest.mark.fault("I4")
 def test_options_that_score_p_doesnt_have_are_shown(ready, stand_in):
     failed = run(ready, "v = 2", "--no-such-option")
     assert failed.ename == "UsageError"
@@ -389,6 +398,7 @@ def test_options_that_score_p_doesnt_have_are_shown(ready, stand_in):
     assert stand_in.lines("start")[0]["argv"][1:3] == ["--thread=pthread", "--mpp=mpi"]
 
 
+@pytest.mark.fault("I4")
 @pytest.mark.parametrize(
     ("bindings", "config", "said"),
     [
@@ -429,9 +439,30 @@ def test_a_wrong_line_is_said(ready, arguments, said):
     assert ready.run("v").result == "1"
 
 
-def test_a_time_limit_interrupts(ready):
-    done = run(ready, "import time\ntime.sleep(60)", "--timeout 0.5")
+def test_a_time_limit_interrupts_and_the_trace_is_whole(ready):
+    done = run(ready, "v = 2\nimport time\ntime.sleep(60)", "--timeout 0.5")
     assert done.ename == "TimeoutError"
+    assert "profile.cubex`" in done.stderr
+    assert ready.run("v").result == "2"
+
+
+def test_an_engine_that_is_ended_leaves_no_torso(ready, stand_in):
+    """By the third interrupt."""
+    code = (
+        "import time\n"
+        "for i in range(5):\n"
+        "    try:\n"
+        "        print(i, flush=True); time.sleep(60)\n"
+        "    except KeyboardInterrupt: pass"
+    )
+    request = ready.send(f"%%jumper scorep\n{code}")
+    for i in range(3):
+        ready.drain(lambda i=i: f"{i}\n" in ready.stdout_of(request))
+        ready.manager.interrupt_kernel()
+    done = ready.take(request)
+    assert done.ename == "KeyboardInterrupt"
+    (path,) = stand_in.experiments()
+    assert f"what Score-P had written by then is in {path}: it has no profile.cubex" in done.stderr
 
 
 def test_score_p_by_hand_is_traced_the_same_way(ready, stand_in, tmp_path):
