@@ -15,8 +15,8 @@ TOP = {"extension", "magics", "names", "engine_main", "engine_loop", "engine_she
 UPPER = TOP | {"session"}
 LOWER = {"state", "views"}
 # Who may know IPython; `import jumper` in a plain script must need none of it.
-# `relay` shows in the kernel what another process says.
-KNOWS_IPYTHON = TOP | {"views", "relay"}
+# `relay` shows in the kernel what another process says, `traced` runs a cell there.
+KNOWS_IPYTHON = TOP | {"views", "relay", "traced"}
 IPYTHON = {"IPython", "ipykernel"}
 # They only pass on: `%load_ext jumper` and `python -m jumper` begin here.
 DOORS = {"__init__", "__main__"}

@@ -23,7 +23,7 @@ from traitlets.config import Config, Configurable
 from . import _native, earlier, guard, views
 from .cells import Interrupt, RunningCell, running_cells
 from .magics import JumperMagics
-from .scorep_names import ScorePNames
+from .names import PeersNames
 from .session import start
 from .settings import SETTINGS, Settings
 
@@ -98,14 +98,14 @@ class Extension:
         self.session = start(self._label, self.settings)
         self._rate_hz = self.settings.rate_hz
         self.magics = JumperMagics(shell, self.session, self.settings, self._label)
-        self.score_p_names = ScorePNames(shell, self.magics.score_p)
+        self.peers_names = PeersNames(shell, self.magics.score_p, self.settings)
 
     def install(self) -> None:
         atexit.register(self.close)
         configurables: list[Any] = self.shell.configurables
         configurables.append(self.configurable)
         self.shell.register_magics(self.magics)
-        self.score_p_names.install(self.shell)
+        self.peers_names.install(self.shell)
         if self.shell.Completer is not None:
             self.shell.Completer.custom_matchers.append(self.magics.match)
         self.shell.events.register("pre_run_cell", self.pre_run_cell)
@@ -123,15 +123,15 @@ class Extension:
             with contextlib.suppress(ValueError):
                 self.shell.Completer.custom_matchers.remove(self.magics.match)
         registered = self.shell.magics_manager
-        self.score_p_names.uninstall(self.shell)
-        for magics in (self.magics, self.score_p_names):
+        self.peers_names.uninstall(self.shell)
+        for magics in (self.magics, self.peers_names):
             registered.registry.pop(type(magics).__name__, None)
             for kind, names in magics.magics.items():
                 for name in names:
                     registered.magics[kind].pop(name, None)
                 names.clear()  # bound methods: they would keep the session
         configurables: list[Any] = self.shell.configurables
-        for configurable in (self.configurable, self.magics, self.score_p_names):
+        for configurable in (self.configurable, self.magics, self.peers_names):
             with contextlib.suppress(ValueError):
                 configurables.remove(configurable)
         cell = getattr(self._here, "cell", None)

@@ -39,7 +39,7 @@ class Engines:
             imports = ",".join(modules_ahead(namespace))
             try:
                 self._spare = Engine(
-                    spare={protocol.WAIT: str(self.wait_s), protocol.IMPORTS: imports}
+                    besides={protocol.WAIT: str(self.wait_s), protocol.IMPORTS: imports}
                 )
             except (NotStarted, OSError):
                 self._spare = None

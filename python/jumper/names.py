@@ -1,4 +1,4 @@
-"""What the paper's notebooks and scorep-jupyter's call what we do with Score-P, as magics.
+"""What the paper's notebooks and scorep-jupyter's call what we do in engines, as magics.
 
 There they are first lines of a cell, with a body or without one. IPython refuses `%%name` without
 a body, so such a line becomes `%name` before it sees it.
@@ -14,13 +14,18 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class
 from . import programs, scorep, vampir, views
 from ._native import Error
 from .engine import NotStarted
+from .settings import PICKLERS, Settings
 
 NAMES: Final = (
     "execute_with_scorep",
     "scorep_python_binding_arguments",
     "enable_vampir_launch_on_scorep_instrumented",
     "disable_vampir_launch",
+    "marshalling_settings",
 )
+# What they call a pickler and a transport. Theirs in parallel is cloudpickle in several processes.
+MARSHALLERS: Final = {name: name for name in PICKLERS} | {"parallel_marshall": "cloudpickle"}
+MODES: Final = {"memory": "memfd", "disk": "file"}
 
 
 def without_body(lines: list[str]) -> list[str]:
@@ -32,9 +37,10 @@ def without_body(lines: list[str]) -> list[str]:
 
 
 @magics_class
-class ScorePNames(Magics):
-    def __init__(self, shell: InteractiveShell, score_p: scorep.ScoreP) -> None:
+class PeersNames(Magics):
+    def __init__(self, shell: InteractiveShell, score_p: scorep.ScoreP, settings: Settings) -> None:
         super().__init__(shell)
+        self._settings = settings
         self._score_p = score_p
 
     def install(self, shell: InteractiveShell) -> None:
@@ -91,9 +97,41 @@ class ScorePNames(Magics):
         self._score_p.opens_vampir = False
         self._say("vampir", "stays closed", cell)
 
+    @line_cell_magic
+    def marshalling_settings(self, line: str, cell: str | None = None) -> None:
+        """Choose how variables go to a process of a cell's own: `%jumper carry` in other words.
+
+        MARSHALLER=cloudpickle, pickle, dill or parallel_marshall; MODE=memory or disk; they stand
+        behind the name or below it. With nothing there: how they go now.
+        """
+        try:
+            words = shlex.split(f"{line}\n{cell or ''}", comments=True)
+            chosen = [self._marshalling(word) for word in words]
+        except ValueError as error:
+            raise UsageError(f"marshalling_settings: {error}") from None
+        for name, value in chosen:
+            self._settings.set("magic", name, value)
+        rows = [("pickler", self._settings.pickler), ("transport", self._settings.transport)]
+        if any("parallel_marshall" in word for word in words):
+            rows.append(("", "variables go in one stream: objects that they share stay shared"))
+        self._show(rows)
+
+    def _marshalling(self, word: str) -> tuple[str, str]:
+        name, equals, value = word.partition("=")
+        known = {"MARSHALLER": ("pickler", MARSHALLERS), "MODE": ("transport", MODES)}
+        if not equals or name not in known:
+            raise ValueError(f"{word!r} sets nothing: write MARSHALLER=… or MODE=…")
+        setting, values = known[name]
+        if value not in values:
+            raise ValueError(f"{word} is refused: {name} must be one of {', '.join(values)}")
+        return setting, values[value]
+
     def _say(self, name: str, value: str, not_run: str = "") -> None:
         rows = [(name, value)]
         if not_run.strip():
             rows.append(("", "what stands below this name was not run"))
+        self._show(rows)
+
+    def _show(self, rows: list[tuple[str, str]]) -> None:
         if self.shell is not None:
             self.shell.display_pub.publish(views.table(rows), {})

@@ -1,0 +1,62 @@
+"""How variables go to an engine is chosen, by our names and by the peers'."""
+
+import pytest
+
+ARRAY = "import numpy as np, threading\nx = np.zeros(50_000); v = x[:2]; lock = threading.Lock()"
+
+
+@pytest.fixture
+def notebook(open_notebook):
+    return open_notebook()
+
+
+def shown(notebook, code):
+    done = notebook.run(code)
+    assert done.status == "ok", done.traceback
+    assert done.stderr == ""
+    return "\n".join(one["text/plain"] for one in done.displays)
+
+
+def test_the_choice_is_told_set_and_refused(notebook):
+    told = shown(notebook, "%jumper carry")
+    assert "pickler=cloudpickle" in told
+    assert "transport=memfd" in told
+    assert "rate" not in told
+    notebook.run("%jumper carry transport=file pickler=dill")
+    assert "transport=file" in shown(notebook, "%jumper carry")
+    assert "transport=tape is refused" in notebook.run("%jumper carry transport=tape").stderr
+    assert "no way of carrying 'rate'" in notebook.run("%jumper carry rate=5").stderr
+    notebook.run("%env JUMPER_PARALLEL_MARSHALL_BACKEND=pickle")
+    assert "pickler=dill" in shown(notebook, "%jumper carry")  # the magic's word counts
+
+
+@pytest.mark.parametrize("transport", ["memfd", "file"])
+def test_each_way_brings_changes_back(notebook, transport):
+    notebook.run(f"%jumper carry transport={transport}")
+    notebook.run(ARRAY)
+    there = notebook.run("%%jumper run\nx[1] = 5; new = x[1:3]; g = (i for i in ())")
+    assert there.status == "ok"
+    assert "lock (a _thread.lock belongs to its process)" in there.stderr
+    assert "made by the cell, and can't be brought here: g (" in there.stderr
+    assert (
+        notebook.run("v[1], new.base is x, lock.locked()").result
+        == "(np.float64(5.0), True, False)"
+    )
+    assert "CannotCarry" in notebook.run("next(g)").traceback
+    again = notebook.run("%%jumper run\nx[0] = 1")
+    assert "lock" not in again.stderr  # said once
+
+
+def test_the_peers_words(notebook):
+    assert "pickler    dill" in shown(
+        notebook, "%%marshalling_settings\nMARSHALLER=dill\nMODE=disk"
+    )
+    told = shown(notebook, "%marshalling_settings")
+    assert "transport  file" in told
+    told = shown(notebook, "%%marshalling_settings\nMARSHALLER=parallel_marshall\nMODE=memory")
+    assert "pickler    cloudpickle" in told
+    assert "objects that they share stay shared" in told
+    refused = notebook.run("%%marshalling_settings\nMARSHALLER=json").stderr
+    assert "MARSHALLER must be one of cloudpickle, pickle, dill, parallel_marshall" in refused
+    assert "sets nothing" in notebook.run("%%marshalling_settings\nMODUS=disk").stderr
+    assert "pickler    cloudpickle" in shown(notebook, "%%marshalling_settings")
