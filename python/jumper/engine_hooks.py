@@ -15,6 +15,7 @@ from typing import Any, Final
 from .traced import TracedCell, Tracer
 
 PREFIX: Final = "SCOREP_"
+UNTRACED: Final = "scorep.jumper"  # the bindings leave out modules whose names begin like theirs
 # The loader's, and what the kernel sets so that nothing is taken from the working directory.
 NAMES: Final = ("LD_PRELOAD", "LD_LIBRARY_PATH", "PATH", "PYTHONSAFEPATH")
 NOT_STOPPED: Final = (
@@ -38,7 +39,11 @@ class ScoreP:
 
         self._recording = Recording()
         self._tracer = Tracer(
-            instrumenter.enable, user.region_begin, user.region_end, self._recording.set
+            instrumenter.enable,
+            user.region_begin,
+            user.region_end,
+            self._recording.set,
+            UNTRACED,
         )
         self._own: dict[str, str | None] = {}
 

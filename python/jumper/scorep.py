@@ -30,7 +30,7 @@ TOTAL_MEMORY: Final = "SCOREP_TOTAL_MEMORY"
 MEMORY: Final = re.compile(r"\[Score-P\][^\n]*\bSCOREP_TOTAL_MEMORY(?:=(\d+))?")
 LINE_MOST: Final = 1 << 14  # characters of an unfinished line that are kept
 BESIDE: Final = (
-    "beside the cell's calls its trace holds IPython's that the cell leads to (print, display, "
+    "beside the cell's calls its trace holds IPython's that the cell calls (display, "
     "magics), and what the adapters of Score-P that you have chosen see (threads, files, MPI)"
 )
 

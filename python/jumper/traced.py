@@ -4,7 +4,7 @@ A tracer is on only in a frame that calls the cell's code: one that is on before
 without enters. IPython calls a cell's statements one by one by `exec`, and by `eval` those that
 await; these two names of its module are ours while the cell runs. One region of the trace holds
 all of them. Not traced: IPython between two statements, when it shows the last one's value or an
-error, and the event loop of a cell that awaits.
+error or takes what is printed, and the event loop of a cell that awaits.
 """
 
 import ast
@@ -24,6 +24,7 @@ class Tracer(NamedTuple):
     region_begin: Callable[..., Any]  # name, file, line
     region_end: Callable[[str], Any]
     record: Callable[..., None]  # on=…: whether anything at all is recorded
+    untraced: str  # functions of a module of this name don't count
 
 
 @dataclass
@@ -53,6 +54,8 @@ class TracedCell:
         self._get_exc_info = shell._get_exc_info  # noqa: SLF001
         self._call_soon = self._loop.call_soon
         self._awaiting: Any = None  # the task that awaits the cell
+        self._hook: Any = None  # the tracer's, as `sys.getprofile` has it
+        self._quiet: list[tuple[Any, str, Any]] = []  # streams, with what `_hush` has replaced
         self._module |= {"exec": self._execute, "eval": self._evaluate}
         shell.run_ast_nodes, shell._get_exc_info = self._run_nodes, self._without_ours  # noqa: SLF001
         self._loop.call_soon = self._call_traced_soon  # type: ignore[method-assign,assignment]
@@ -68,6 +71,9 @@ class TracedCell:
     def _begin(self, code: types.CodeType) -> None:
         if not self._is_open:
             self._is_open = True
+            for stream in {id(one): one for one in (sys.stdout, sys.stderr)}.values():
+                self._hush(stream, "write")
+                self._hush(stream, "flush")
             self._tracer.record(on=True)
             self._tracer.region_begin(self._name, code.co_filename, 1)
 
@@ -76,6 +82,34 @@ class TracedCell:
             self._is_open = False
             self._tracer.region_end(self._name)
             self._tracer.record(on=False)
+            for stream, name, before in self._quiet:
+                if before is None:
+                    vars(stream).pop(name, None)
+                else:
+                    setattr(stream, name, before)
+            self._quiet.clear()
+
+    def _hush(self, stream: Any, name: str) -> None:
+        """No call behind this method of a notebook's stream is traced: a print has dozens."""
+        if not hasattr(stream, "__dict__"):
+            return
+        method, cell = getattr(stream, name), self
+
+        def call(*arguments: Any) -> Any:
+            hook = getprofile()
+            if hook is None or hook != cell._hook:  # off, or the user's own
+                return method(*arguments)
+            setprofile(None)
+            try:
+                return method(*arguments)
+            finally:
+                setprofile(hook)
+
+        getprofile, setprofile = sys.getprofile, sys.setprofile
+        names = {"__name__": self._tracer.untraced, "__builtins__": builtins}
+        hushed = types.FunctionType(call.__code__, names, name, None, call.__closure__)
+        self._quiet.append((stream, name, vars(stream).get(name)))
+        setattr(stream, name, hushed)
 
     # ---- a statement ----
 
@@ -106,6 +140,7 @@ class TracedCell:
         with self._values() as values:
             try:
                 with self._tracer.enable():
+                    self._hook = sys.getprofile()
                     builtins.exec(code, *names)  # noqa: S102  (as IPython does it)
             except BaseException:
                 self._end_outermost()
@@ -128,6 +163,7 @@ class TracedCell:
             while True:
                 try:
                     with self._tracer.enable():
+                        self._hook = sys.getprofile()
                         waits_for = step(value)
                 except StopIteration as end:
                     result = end.value

@@ -181,6 +181,35 @@ def test_showing_the_last_value_is_no_call_of_the_cell(ready, stand_in):
     assert "__repr__" not in stand_in.names()
 
 
+def test_a_print_is_no_call_of_the_cell(ready, stand_in):
+    code = (
+        "import sys, threading\n"
+        "def f(): print(1, flush=True); print(2, file=sys.stderr)\n"
+        "f()\n"
+        "t = threading.Thread(target=f); t.start(); t.join(); del t\n"
+        "sys.stdout.write('3\\n')"
+    )
+    done = run(ready, code)
+    assert (done.stdout, done.result) == ("1\n1\n3\n", "2")
+    assert done.stderr.startswith("2\n2\n")
+    names = stand_in.names()
+    assert names.count("f") == 2
+    assert not {"write", "flush", "call", "parent_header"} & set(names)
+    assert ready.run("print(4)").stdout == "4\n"
+
+
+def test_another_profiler_of_the_cell_sees_its_prints(ready, stand_in):
+    code = (
+        "import cProfile\nprofiler = cProfile.Profile()\n"
+        "def f(): profiler.enable(); print(1); profiler.disable()\n"
+        "f()\n"
+        "n = len(profiler.getstats()); del profiler"
+    )
+    done = run(ready, code)
+    assert (done.status, done.stdout) == ("ok", "1\n"), done.traceback
+    assert int(ready.run("n").result) > 3
+
+
 # ---- the environment ----
 
 

@@ -44,7 +44,7 @@ def execute_again(config: list[str]) -> None:
     ask_config(*config, "--user")
     library = ask_config("--preload-libs")
     before = os.environ.get("LD_PRELOAD", "")
-    folder = tempfile.mkdtemp(prefix="scorep.")
+    folder = tempfile.mkdtemp(prefix="scorep.", dir=Path(os.environ["STANDIN_LOG"]).parent)
     os.environ[AGAIN], os.environ[BACKUP], os.environ[FOLDER] = "true", before, folder
     os.environ["LD_PRELOAD"] = f"{before} {library}".strip()
     libraries = os.environ.get("LD_LIBRARY_PATH")
