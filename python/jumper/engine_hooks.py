@@ -25,11 +25,13 @@ NOT_STOPPED: Final = (
 
 
 def find() -> "ScoreP | None":
-    """Whether this process runs under the bindings; to be asked before the kernel's state comes."""
-    instrumenter = sys.modules.get("scorep.instrumenter")
+    """Whether this process runs under the bindings; to be asked before the cell has its module."""
+    script = getattr(sys.modules["__main__"], "__spec__", None)
+    if script is None or script.name != "scorep.__main__":
+        return None  # though a notebook may import them, and an engine with it
     try:
-        return None if instrumenter is None else ScoreP(instrumenter)
-    except (ImportError, AttributeError):  # bindings of another make
+        return ScoreP(sys.modules["scorep.instrumenter"])
+    except (ImportError, KeyError, AttributeError):  # bindings of another make
         return None
 
 

@@ -504,6 +504,17 @@ def test_score_p_by_hand_is_traced_the_same_way(ready, stand_in, tmp_path):
     assert (tmp_path / "own" / "profile.cubex").exists()
 
 
+def test_a_notebook_that_imports_the_bindings_is_not_under_them(ready, stand_in):
+    ready.run("import scorep.instrumenter, scorep.user")
+    for _ in range(2):  # the second in a spare that has imported them, too
+        done = ready.run("%%jumper run\ndef f(): return 1\nf()")
+        assert (done.status, done.result) == ("ok", "1"), done.stderr
+    assert not stand_in.lines("region")
+    assert run(ready, "def f(): return 1\nf()").result == "1"
+    assert "f" in stand_in.names()
+    ready.run("del scorep")
+
+
 # ---- the real one ----
 
 
