@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from . import protocol
-from .engine import Engine, NotStarted
+from .engine import Engine
 
 WAIT_S: Final = 600.0  # a spare that nobody needs leaves
 NOT_AHEAD: Final = ("jumper", "IPython", "ipykernel", "ipywidgets")  # they look for a shell
@@ -36,12 +36,12 @@ class Engines:
     def prepare(self, namespace: Mapping[str, Any]) -> None:
         """For the next cell without a launcher. Never raises: that cell starts its own then."""
         if self._own_spare() is None:
-            imports = ",".join(modules_ahead(namespace))
             try:
+                imports = ",".join(modules_ahead(namespace))
                 self._spare = Engine(
                     besides={protocol.WAIT: str(self.wait_s), protocol.IMPORTS: imports}
                 )
-            except (NotStarted, OSError):
+            except Exception:  # noqa: BLE001  (of the variables, too: they may be anything)
                 self._spare = None
 
     @property
