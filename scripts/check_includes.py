@@ -1,7 +1,7 @@
 """Refuses includes and imports that break the rooms' order.
 
 C++: the tables of src/README.md (rooms left to right; libraries and who may use them).
-Python: extension, magics, names, engine_main, engine_loop, engine_shell → session → state, views, _native.
+Python: extension, magics, names, the engine's modules → session → state, views, _native.
 """
 
 import ast

@@ -116,7 +116,7 @@ class Known:
         while gone:
             self.replaced |= gone
             for one in gone:
-                del self.numbers[one]
+                self.numbers.pop(one, None)  # asked again, it is gone already
             gone_now, gone = gone, set()
             for number, thing in enumerate(self.objects):
                 if number < self._ends:

@@ -27,7 +27,6 @@ from . import _native, engine_hooks, protocol
 
 if TYPE_CHECKING:
     from .engine_shell import EngineShell
-    from .relay import Outcome
     from .state import Arrived
 
 PARENT: Final = 4  # a pidfd of the kernel, with a channel that is inherited
@@ -126,7 +125,9 @@ class Engine:
             protocol.SETUP: self._set_up,
             protocol.STATE: self._load,
             protocol.RUN: self._run,
+            protocol.AGAIN: self._again,
         }
+        self._results: list[Any] = []
 
     def serve(self, wait_s: float | None) -> bool:
         """Until the kernel has had enough, or is gone, or has said nothing for that long.
@@ -189,19 +190,30 @@ class Engine:
                 self._score_p.notes if self._score_p is not None else [],
             )
             protocol.send(self._channel, protocol.AROUND, *around)
-            self._give_back(outcome)
         except _native.Error:
             raise  # of the channel: nobody to tell
         except Exception as error:  # noqa: BLE001  (memory is short: anything may)
             protocol.send(self._channel, protocol.FAILED, f"{type(error).__name__}: {error}")
+        else:
+            self._results = outcome.parts()
+            self._give_back()
+
+    def _again(self, received: _native.Received) -> None:
+        (refused,) = protocol.read(received.payload)
+        self._arrived.give_up(refused)
+        self._give_back()
 
     def _traced(self, number: int) -> AbstractContextManager[None]:
         if self._score_p is None:
             return nullcontext()
         return self._score_p.traced(self._shell.shell, number)
 
-    def _give_back(self, outcome: "Outcome") -> None:
-        head, descriptor = self._arrived.pack_back(outcome)
+    def _give_back(self) -> None:
+        try:
+            head, descriptor = self._arrived.pack_back(self._results)
+        except Exception as error:  # noqa: BLE001  (memory is short: anything may)
+            protocol.send(self._channel, protocol.FAILED, f"{type(error).__name__}: {error}")
+            return
         try:
             self._channel.send(protocol.DONE, head, None, descriptor)
         finally:

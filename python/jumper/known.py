@@ -280,6 +280,13 @@ def is_of_notebook(kind: type) -> bool:
 REDUCING: Final = ("__reduce__", "__reduce_ex__")
 
 
+MADE_IN_C: Final = (types.WrapperDescriptorType, types.MethodDescriptorType)
+
+
+def is_made_in_c(kind: type) -> bool:
+    return any(type(value) in MADE_IN_C for value in vars(kind).values())
+
+
 def is_plain(kind: type) -> bool:
     """Whether its attributes are all that there is to it."""
     return (

@@ -79,6 +79,10 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         if kind in reducing.REDUCERS:
             reduce = reducing.REDUCERS[kind]
             return lambda obj: self._own(obj, reduce)
+        if reducing.reduces_exceptions(kind):
+            return lambda obj: self._own(obj, reducing.reduce_exception)
+        if name in reducing.LIBRARIES:
+            return lambda obj: self._own(obj, reducing.reduce_library)
         if issubclass(kind, types.ModuleType):
             return lambda obj: self._own(obj, reducing.reduce_module)
         if issubclass(kind, type):
@@ -100,6 +104,8 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         if self._pickler == "pickle" and obj.__module__ == "__main__":
             return self._stay_of_notebook(obj)
         reduced = self._try(obj) if self._careful else self._usual(obj)
+        if isinstance(reduced, tuple) and reduced[0] is SKELETON and known.is_made_in_c(obj):
+            return self._stay(obj, "it is made in C, and no module has it")
         if isinstance(reduced, tuple) and reduced[0] is SKELETON:
             # Its own attributes in their order; cloudpickle leaves out some, and takes some that
             # the interpreter makes.

@@ -14,6 +14,7 @@
     AROUND    what else has changed      ->
     DONE      the head; with the segment's descriptor, sealed
     FAILED    why there is no DONE       ->
+                                         <-  AGAIN     {part: why it can't be loaded}: DONE again
                                          <-  END       whether a launcher waits
 
 Both are the same user's, and the cell is that user's code: what comes is trusted as far as that.
@@ -43,6 +44,7 @@ STATE: Final = 17
 RUN: Final = 18
 ANSWER: Final = 19
 END: Final = 20
+AGAIN: Final = 21
 
 
 class Sends(Protocol):

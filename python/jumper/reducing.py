@@ -24,6 +24,10 @@ STAY: Final = frozenset(
         "_io.BufferedReader", "_io.BufferedWriter", "_io.BufferedRandom", "sqlite3.Connection",
         "_asyncio.Task", "_asyncio.Future", "_contextvars.Context", "_contextvars.ContextVar",
         "_contextvars.Token", "select.epoll", "mmap.mmap",
+        "selectors.EpollSelector", "asyncio.unix_events._UnixSelectorEventLoop",
+        "tornado.platform.asyncio.AsyncIOLoop", "tornado.platform.asyncio.AsyncIOMainLoop",
+        "zmq.sugar.context.Context", "zmq.sugar.socket.Socket", "zmq.asyncio.Context",
+        "zmq.asyncio.Socket",
     }
 )  # fmt: skip
 # Nor by dill: a copy's end deletes files and ends processes.
@@ -208,6 +212,32 @@ def cast_memoryview(obj: Any, form: Any, shape: tuple[int, ...], readonly: bool)
     return whole.toreadonly() if readonly else whole
 
 
+def reduce_exception(error: BaseException) -> Reduced:
+    """Without its __init__, which may want other arguments than those it has kept."""
+    state = vars(error), error.__cause__, error.__context__, error.__suppress_context__
+    return make_exception, (type(error), error.args), state, None, None, set_exception
+
+
+def make_exception(kind: type[BaseException], arguments: tuple[Any, ...]) -> BaseException:
+    return kind.__new__(kind, *arguments)
+
+
+def set_exception(error: BaseException, state: tuple[Any, ...]) -> None:
+    own, error.__cause__, error.__context__, error.__suppress_context__ = state
+    vars(error).update(own)
+
+
+def reduces_exceptions(kind: type) -> bool:
+    """Those that are written in Python and pickled as usual."""
+    usual = BaseException.__reduce__, object.__reduce_ex__
+    return issubclass(kind, BaseException) and (kind.__reduce__, kind.__reduce_ex__) == usual
+
+
+def reduce_library(library: Any) -> Reduced:
+    return type(library), (library._name,)  # noqa: SLF001  (ctypes.CDLL's)
+
+
+LIBRARIES: Final = frozenset({"ctypes.CDLL", "ctypes.PyDLL"})
 REDUCERS: Final[dict[type, Callable[[Any], Reduced]]] = {
     types.FunctionType: reduce_function,
     types.ModuleType: reduce_module,

@@ -9,7 +9,7 @@ cell, between its begin and its end.
 import os
 import sys
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 Message = tuple[str, dict[str, Any], list[bytes]]  # kind; content, metadata, topic; buffers
@@ -44,6 +44,15 @@ class Outcome:
     after: list[Message] = field(default_factory=list)  # what was sent after the error
     exception: BaseException | None = None
     results: list[Any] = field(default_factory=list)  # what the display hook was given
+
+    def parts(self) -> list[Any]:
+        """Itself without objects of the cell's; then these, each to be carried for itself."""
+        return [replace(self, exception=None, results=[]), self.exception, *self.results]
+
+    @staticmethod
+    def of_parts(outcome: "Outcome", exception: Any, *results: Any) -> "Outcome":
+        known = exception if isinstance(exception, BaseException) else None
+        return replace(outcome, exception=known, results=list(results))
 
     @property
     def has_value(self) -> bool:

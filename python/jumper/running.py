@@ -106,7 +106,8 @@ class Run:
             self.figures.start_s = started_s - begin_s + engine_came - packed_s
             self.figures.carry_s = packed_s - started_s + carried_s - engine_came
             self.left = dict(carried.left)
-            return self._bring_back(engine, carried, *self._serve(engine, code))
+            self._serve(engine, carried, code)
+            return self._bring_back(engine, carried)
         except EngineDied as error:
             raise EngineDied(f"{error}; {UNCHANGED}") from None
         except KeyboardInterrupt as error:
@@ -168,18 +169,19 @@ class Run:
 
     # ---- while the cell runs ----
 
-    def _serve(self, engine: Engine, code: str) -> tuple[bytes, int]:
+    def _serve(self, engine: Engine, carried: Any, code: str) -> None:
         engine.send(protocol.RUN, code, self._relay.options(), self._relay.inputs())
         if self._wish.timeout_s is not None:
             self._plan_timeout(engine, time.monotonic() + self._wish.timeout_s)
         try:
-            return self._listen(engine)
+            self._listen(engine, carried)
         except EngineDied:
             if self._stops.why:
                 raise self._stopped() from None
             raise
 
-    def _listen(self, engine: Engine) -> tuple[bytes, int]:
+    def _listen(self, engine: Engine, carried: Any) -> None:
+        """Until all that comes back is here, loaded, and nothing of it put yet."""
         while True:
             kind, content = engine.receive(
                 self._show, self._stops.next_s, self._interrupts.descriptor
@@ -193,8 +195,10 @@ class Run:
             elif kind == protocol.AROUND:
                 self._around = protocol.Around(*content)
             elif kind == protocol.DONE:
-                head, descriptor = content
-                return head, descriptor
+                refused = _taken_back(carried, *content)
+                if not refused:
+                    return
+                engine.send(protocol.AGAIN, refused)
             elif kind == protocol.FAILED:
                 raise _not_brought_back(content[0])
 
@@ -266,20 +270,16 @@ class Run:
             f"so its engine was ended; {UNCHANGED}",
         )
 
-    def _bring_back(self, engine: Engine, carried: Any, head: bytes, descriptor: int) -> Outcome:
-        """All of it is here, complete: whatever becomes of the engine now changes nothing."""
-        try:
-            said = engine.end(
-                self._show, lambda: self._pass_interrupts(engine), self._interrupts.descriptor
-            )
-        except BaseException:
-            _close(descriptor)
-            raise
+    def _bring_back(self, engine: Engine, carried: Any) -> Outcome:
+        """Whatever becomes of the engine now changes nothing."""
+        said = engine.end(
+            self._show, lambda: self._pass_interrupts(engine), self._interrupts.descriptor
+        )
         self.notes += [said] if said else []
         begin_s = time.monotonic()
         try:
-            outcome: Outcome = carried.apply(head, descriptor)
-        except Exception as error:  # noqa: BLE001  (loading runs code of the user's classes)
+            outcome = Outcome.of_parts(*carried.apply())
+        except Exception as error:  # noqa: BLE001
             raise _not_brought_back(_said(error)) from None
         self.notes += carried.notes
         if carried.lost:
@@ -311,6 +311,14 @@ UNCHANGED: Final = "all variables are as they were before the cell"
 
 def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
+
+
+def _taken_back(carried: Any, head: bytes, descriptor: int) -> dict[str, str]:
+    try:
+        refused: dict[str, str] = carried.take_back(head, descriptor)
+    except Exception as error:  # noqa: BLE001  (loading runs code of the user's classes)
+        raise _not_brought_back(_said(error)) from None
+    return refused
 
 
 def _not_brought_back(why: str) -> NotBroughtBack:

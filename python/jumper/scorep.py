@@ -140,8 +140,8 @@ class ScorePRun(Run):
                 self._memory = found[1] or ""
             self._line = self._line.rpartition("\n")[2][-LINE_MOST:]
 
-    def _bring_back(self, engine: Engine, carried: Any, head: bytes, descriptor: int) -> Outcome:
-        outcome = super()._bring_back(engine, carried, head, descriptor)
+    def _bring_back(self, engine: Engine, carried: Any) -> Outcome:
+        outcome = super()._bring_back(engine, carried)
         self._has_reported = True
         waited = engine.has_failed or self._experiment.wait(self._pause)
         marked = self._experiment.mark() if engine.has_failed else None

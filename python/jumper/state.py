@@ -44,6 +44,7 @@ class Head:
     pieces: list[Place]
     buffers: list[Place]
     names: list[str] = field(default_factory=list)
+    parts: "list[Part]" = field(default_factory=list)  # back only: what the stream holds
     changed: list[Place] = field(default_factory=list)  # back only: ranges of the first segment
     left: dict[str, str] = field(default_factory=dict)  # back only: what can't come, and why
     notes: list[str] = field(default_factory=list)
@@ -53,6 +54,7 @@ class Head:
 def ends(shell: Any) -> list[Any]:
     """What both processes have in a form of their own, in the same order; no object twice."""
     namespace = shell.user_ns
+    kernel = getattr(shell, "kernel", None)
     found = [
         namespace,
         shell,
@@ -65,6 +67,12 @@ def ends(shell: Any) -> list[Any]:
         getattr(shell, "user_module", None),
         getattr(shell, "displayhook", None),
         getattr(shell, "display_pub", None),
+        kernel,
+        getattr(kernel, "session", None),
+        getattr(kernel, "comm_manager", None),
+        getattr(kernel, "iopub_socket", None),
+        getattr(kernel, "iopub_thread", None),
+        getattr(kernel, "io_loop", None),
     ]
     ids = {id(end): number for number, end in enumerate(found)}
     return [
@@ -162,6 +170,7 @@ class Carried:
         self._held_back: dict[str, str] = {}
         self._failing = ""
         self._pickler: Pickler | None = None
+        self._back: tuple[Head, Segment, Back] | None = None
         self._buffers: list[pickle.PickleBuffer] = []
         self.left: dict[str, str] = {}  # what stays here, and why
         self.lost: dict[str, str] = {}  # what the cell has made and can't come here, and why
@@ -222,29 +231,54 @@ class Carried:
         return name not in hidden or hidden[name] is not value
 
     @no_collection
-    def apply(self, head: bytes, descriptor: int) -> Any:
-        """Puts what came back, wholly or not at all, and returns `pack_back`'s result."""
-        told: Head = pickle.loads(head)  # noqa: S301  (our child's)
+    def take_back(self, head: bytes, descriptor: int) -> dict[str, str]:
+        """Loads what `pack_back` gave; nothing of the kernel's is changed yet.
+
+        What can't be loaded is named: `pack_back` is asked again then, without it. Raises whatever
+        loading raises when that isn't the fault of one of them.
+        """
         segment = Segment(descriptor)
+        told: Head = pickle.loads(head)  # noqa: S301  (our child's)
         objects = self._objects()
-        buffers = segment.views(told.buffers)
-        unpickler = Unpickler(Stream(segment.views(told.pieces)), buffers, objects)
-        names = {name: unpickler.load() for name in told.names}
-        back: Back = unpickler.load()
-        updates = [(objects[n], kind, changes.prepare(kind, it)) for n, kind, it in back.updates]
-        # From here on nothing of the user's is called but __setstate__.
+        unpickler = Unpickler(
+            Stream(segment.views(told.pieces)), segment.views(told.buffers), objects
+        )
+        back = Back({}, [], [], [], [])
+        for part in told.parts:
+            try:
+                part.take(unpickler.load(), back, objects)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                if part.key == "":
+                    raise
+                return {part.key: first_line(error)}
+        self._back = told, segment, back
+        return {}
+
+    @no_collection
+    def apply(self) -> list[Any]:
+        """Puts what was taken back, and returns `pack_back`'s results."""
+        assert self._back is not None  # noqa: S101  (take_back came first)
+        (told, segment, back), self._back = self._back, None
         for (number, offset, size), where in zip(back.ranges, told.changed, strict=True):
             with self._buffers[number].raw() as whole:
                 whole[offset : offset + size] = segment.mapping.view(*where)
         self._release()
         self.lost = told.left
         self.notes += told.notes
-        for thing, kind, content in updates:
-            changes.put(thing, kind, content)
-        self._namespace.update(names)
+        for thing, kind, content in back.updates:
+            try:
+                changes.put(thing, kind, content)
+            except Exception as error:  # noqa: BLE001  (__setstate__; on with the others)
+                kind_name = reducing.type_name(type(thing))
+                self.notes.append(
+                    f"what the cell did to a {kind_name} is lost: {first_line(error)}"
+                )
+        self._namespace.update(back.names)
         for name in back.deleted:
             self._namespace.pop(name, None)
-        return back.result
+        return back.results
 
     def _objects(self) -> list[Any]:
         assert self._pickler is not None  # noqa: S101  (pack came first)
@@ -261,12 +295,32 @@ class Carried:
 
 @dataclass
 class Back:
-    """What comes back after the values of the names."""
+    """What comes back; objects of the kernel's instead of their numbers."""
 
+    names: dict[str, Any]
+    updates: list[changes.Update | tuple[Any, str, Any]]
     deleted: list[str]
-    updates: list[changes.Update]
     ranges: list[tuple[int, int, int]]  # buffer, offset_bytes in it, size_bytes
-    result: Any
+    results: list[Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One dump of the stream back. `key` says what is left out if it can't be loaded."""
+
+    kind: str  # "name", "update", "result"; "": deleted names and changed ranges
+    key: str = ""
+
+    def take(self, value: Any, back: Back, objects: Sequence[Any]) -> None:
+        if self.kind == "name":
+            back.names[self.key] = value
+        elif self.kind == "update":
+            number, kind, content = value
+            back.updates.append((objects[number], kind, changes.prepare(kind, content)))
+        elif self.kind == "result":
+            back.results.append(value)
+        else:
+            back.deleted, back.ranges = value
 
 
 class Arrived:
@@ -281,6 +335,7 @@ class Arrived:
         self._segment: Segment  # from `load` on
         self._places: list[Place] = []
         self._left: dict[str, str] = {}
+        self._given_up: dict[str, str] = {}  # by a part's key
 
     @no_collection
     def load(self, head: bytes, descriptor: int) -> dict[str, str]:
@@ -320,68 +375,68 @@ class Arrived:
             name = "_" * number
             setattr(shell.displayhook, name, names.get(name, ""))
 
+    def give_up(self, parts: Mapping[str, str]) -> None:
+        """The kernel can't load these: `pack_back` leaves them out from now on."""
+        self._given_up.update(parts)
+
     @no_collection
-    def pack_back(self, result: Any) -> tuple[bytes, int]:
-        """What the kernel's `apply` takes. The way is that by which the variables came."""
+    def pack_back(self, results: Sequence[Any]) -> tuple[bytes, int]:
+        """What the kernel's `take_back` takes. The way is that by which the variables came."""
         self._forget_result()
         updates = list(self._known.changes())
         ranges = self._changed_ranges()
         names, deleted = self._changed_names()
-        collector = self._dump(names, Back(deleted, updates, ranges, result))
+        parts: list[tuple[Part, Any]] = [
+            *((Part("name", name), value) for name, value in names.items()),
+            *((Part("update", f"#{one[0]} {one[1]}"), one) for one in updates),
+            (Part(""), (deleted, ranges)),
+            *((Part("result", f"result {n}"), one) for n, one in enumerate(results)),
+        ]
+        collector, told = self._dump(parts)
         views = [
             self._segment.mapping.view(self._places[number][0] + offset, size)
             for number, offset, size in ranges
         ]
         notes: list[str] = []
         head, descriptor = write(collector, self._choice, notes, views)
-        head.names, head.left, head.notes = list(names), self._left, notes
+        head.parts, head.left, head.notes = told, self._left, notes
         return pickle.dumps(head), descriptor
 
-    def _dump(self, names: dict[str, Any], back: Back) -> Collector:
+    def _dump(self, parts: list[tuple[Part, Any]]) -> tuple[Collector, list[Part]]:
+        """Begins again without a part that can't go as a whole: it is nested too deeply, say."""
         while True:
             collector = Collector()
             pickler = Returning(collector, self._known.numbers, self._choice.pickler)
-            failing = ""
+            told = []
+            part = Part("")
             try:
-                for failing, value in names.items():
-                    pickler.dump_named(failing, value)
-                failing = ""
-                pickler.dump_named("the cell", back)
+                for part, value in parts:
+                    reason = self._given_up.get(part.key)
+                    if reason is not None:
+                        value = self._instead(part, reason)  # noqa: PLW2901
+                    if part.kind != "update" or reason is None:
+                        pickler.dump_named(self._label(part), value)
+                        told.append(part)
             except KeyboardInterrupt:
                 raise
-            except BaseException as error:  # noqa: BLE001
-                self._give_up(names, back, failing, first_line(error))
+            except BaseException as error:
+                if part.key == "" or part.key in self._given_up:
+                    raise
+                self._given_up[part.key] = first_line(error)
             else:
                 self._left.update(pickler.left)
-                return collector
+                return collector, told
 
-    def _give_up(self, names: dict[str, Any], back: Back, failing: str, reason: str) -> None:
-        """Leaves out what can't go, as a whole: it is nested too deeply, say."""
-        if failing:
-            self._left[failing] = reason
-            names[failing] = Placeholder(failing, reason)
-            return
-        kept = [update for update in back.updates if self._goes(update)]
-        if len(kept) < len(back.updates):
-            lost = {number for number, *_ in back.updates} - {number for number, *_ in kept}
-            for number in lost:
-                self._left[f"what was done to a {type(self._known.objects[number]).__name__}"] = (
-                    reason
-                )
-            back.updates = kept
-        elif not isinstance(back.result, Placeholder):
-            back.result = Placeholder("what the cell gave", reason)
-        else:
-            raise OSError(reason)
+    def _label(self, part: Part) -> str:
+        if part.kind == "update":
+            thing = self._known.objects[int(part.key[1:].split()[0])]
+            return f"what was done to a {reducing.type_name(type(thing))}"
+        return part.key if part.kind == "name" else "the cell"
 
-    def _goes(self, update: changes.Update) -> bool:
-        try:
-            Returning(Collector(), self._known.numbers, self._choice.pickler).dump(update)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # noqa: BLE001
-            return False
-        return True
+    def _instead(self, part: Part, reason: str) -> Placeholder:
+        label = self._label(part)
+        self._left[label] = reason
+        return Placeholder(label, reason)
 
     def _forget_result(self) -> None:
         """The kernel's display hook keeps the cell's values itself."""

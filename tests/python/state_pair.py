@@ -55,8 +55,8 @@ def receive(end):
     if not head:
         raise EOFError
     text = b""
-    while len(text) < int.from_bytes(head, "little"):
-        text += end.recv(1 << 20)
+    while left := int.from_bytes(head, "little") - len(text):
+        text += end.recv(min(left, 1 << 20))
     return pickle.loads(text), descriptors[0] if descriptors else -1
 
 
@@ -99,8 +99,13 @@ def run_there(end, head, code, descriptor):
         shell.run(code)
     except Exception as raised:
         error = raised
-    head, descriptor = arrived.pack_back(error)
-    send(end, ("done", head), descriptor)
+    while True:
+        head, descriptor = arrived.pack_back([error])
+        send(end, ("done", head), descriptor)
+        (refused,), _ = receive(end)
+        if not refused:
+            return
+        arrived.give_up(refused)
 
 
 class Pair:
@@ -156,8 +161,12 @@ class Pair:
         if kind == "failed":
             raise AssertionError(rest[0])
         self.left = carried.left
-        (head,) = rest
-        error = carried.apply(head, descriptor)
+        while refused := carried.take_back(rest[0], descriptor):
+            send(self._end, (refused,))
+            (kind, *rest), descriptor = receive(self._end)
+            assert kind == "done", rest[0]
+        send(self._end, ({},))
+        (error,) = carried.apply()
         self.lost, self.notes = carried.lost, carried.notes
         if error is not None:
             raise error

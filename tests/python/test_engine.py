@@ -19,7 +19,7 @@ APART = {
 }
 NOTES = ("jumper: made by the cell, and can't be", "jumper: not carried to the engine")
 STATE = "what the cell changed isn't brought back yet"
-LATER = ("exception with arguments", "C", "comm", "widget", "output widget", "custom message")
+LATER = ()
 
 
 def cells() -> list:

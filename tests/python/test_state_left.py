@@ -122,7 +122,42 @@ def test_an_error_that_can_not_come_back_is_said(pair):
     with pytest.raises(TypeError):  # a placeholder is no exception
         pair.there("k = 2; raise E")
     assert pair["k"] == 2
-    assert list(pair.lost) == ["__main__.E in the cell"]
+    assert list(pair.lost) == ["the cell"]
+
+
+WILL_NOT_LOAD = """
+class Q:
+    def __init__(self, n): self.n = n
+    def __reduce__(self): return broken, (self.n,)
+def broken(n):
+    if here: raise RuntimeError("not in the kernel")
+    return Q(n)
+here = False; l = []; k = 1
+"""
+
+
+def test_what_can_not_be_loaded_here_takes_nothing_else_along(pair):
+    pair.here(WILL_NOT_LOAD)
+    pair.there("q = Q(1); k = 2; l.append(5); here = True")
+    assert pair["k"] == 2
+    pair.here("here = True")
+    pair.there("r = Q(2); k = 3; l.append(6)")
+    assert pair["k"] == 3
+    assert pair["l"] == [5, 6]
+    assert pair.lost == {"r": "not in the kernel"}
+    with pytest.raises(CannotCarry, match="r could not be carried: not in the kernel"):
+        pair["r"].n  # noqa: B018
+
+
+def test_an_error_whose_init_wants_more_than_its_arguments_comes_back(pair):
+    pair.here(
+        "class E(Exception):\n def __init__(self, *, code): super().__init__('x'); self.code = code"
+    )
+    with pytest.raises(pair["E"]) as caught:
+        pair.there("k = 5\ntry: 1 / 0\nexcept ZeroDivisionError as e: raise E(code=3) from e")
+    assert caught.value.code == 3
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert pair["k"] == 5
 
 
 def test_a_class_that_changes_while_it_is_read_is_its_own_affair(pair):
