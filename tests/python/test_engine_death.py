@@ -192,3 +192,14 @@ def test_threads_of_the_cell_end_with_it_and_are_named(ready):
     assert (cell.status, cell.result) == ("ok", "5")
     assert "lasting" in cell.stderr
     assert time.monotonic() - begin < 30
+
+
+def test_what_a_library_says_before_it_aborts_is_shown(ready):
+    """Nothing in the engine could read it any more: no other thread runs meanwhile."""
+    code = (
+        "import ctypes\nlibrary = ctypes.PyDLL(None)\n"
+        "library.dprintf(2, b'its last words\\n'); library.abort()"
+    )
+    died = ready.run(f"%%jumper run\n{code}")
+    assert died.ename == "EngineDied"
+    assert "its last words\n" in died.stderr
