@@ -48,9 +48,9 @@ test-long: $(SYSTEM) $(SYSTEM)-long $(V)/stamps/jumper $(V)/stamps/test  ## the 
 	$(call ctest,dev,-L long)
 	$(call pytest,$(V),tests/python -m long,|| [ $$? = 5 ])
 
-bench: $(SYSTEM) $(V)/stamps/jumper $(V)/stamps/bench  ## promises against measurements
-	$(call build,release)
-	$(V)/bin/python benchmarks/run.py
+bench: $(SYSTEM) $(V)/stamps/jumper $(V)/stamps/bench  ## promises against measurements; make bench ROOM=carry
+	$(if $(filter-out native,$(ROOM)),,$(call build,release))
+	$(V)/bin/python benchmarks/run.py $(ROOM)
 
 LINT := src tests/native fuzz benchmarks/native
 LINT_PYTHON := $(wildcard python scripts tests benchmarks)

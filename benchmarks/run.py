@@ -16,7 +16,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import carry
 import cells
+import engines
 import growth
 import instructions
 import loading
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 UNSTEADY = 1.15
-PARTS = ("sampler", "cells", "load", "summary", "native")
+PARTS = ("sampler", "cells", "load", "summary", "carry", "native")
 
 
 def options() -> argparse.Namespace:
@@ -58,6 +60,7 @@ class Run:
         self.figures: Figures = {}
         self.failures: dict[str, str] = {}
         self.natives: dict[str, float] = {}
+        self.carried: list[carry.Case] = []
         self.steadiness = Steadiness()
         rounds = 1 if quick else 5
         seconds = 2.0 if quick else 5.0
@@ -66,6 +69,7 @@ class Run:
             "cells": partial(cells.measure, folder, rounds, 100 if quick else 400, say),
             "load": partial(loading.measure, folder, 3 if quick else 11, say),
             "summary": partial(growth.measure, folder, say),
+            "carry": partial(self._carry, folder, min(rounds, 3), quick),
             "native": partial(self._native, folder, 3 if quick else 9),
             "instructions": partial(instructions.measure, folder, say),
         }
@@ -73,6 +77,11 @@ class Run:
     def _native(self, folder: Path, repetitions: int) -> Figures:
         found, self.natives = native.measure(folder, repetitions, say)
         return found
+
+    def _carry(self, folder: Path, rounds: int, quick: bool) -> Figures:
+        found, self.carried = carry.measure(folder, rounds, quick, say)
+        self.figures |= found  # whatever becomes of the kernels
+        return engines.measure(folder, 1 if quick else 5, quick, say)
 
     def measure(self, part: str) -> None:
         self.steadiness.look()
@@ -133,6 +142,10 @@ def main() -> int:
         print("\nThe core's benchmarks, CPU time:")
         for name, ns in sorted(run.natives.items()):
             print(f"  {name:<40} {round_to(ns / 1e3):>8} µs")
+    if run.carried:
+        print("\nVariables there and back, the ways side by side:")
+        for line in table.aligned(carry.lines(run.carried)):
+            print(f"  {line}")
     print()
     for sentence in warnings(about, run):
         print(f"note: {sentence}")
@@ -144,6 +157,7 @@ def main() -> int:
                 "rows": found,
                 "more": {name: run.figures[name].ours for name in sorted(unknown)},
                 "native_cpu_ns": run.natives,
+                "carry": carry.as_json(run.carried),
                 "failures": run.failures,
             },
             indent=2,
