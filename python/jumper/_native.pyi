@@ -262,8 +262,11 @@ class SegmentWriter:
         directory: str = "",
         most_bytes: int | None = None,  # of a memfd; None: MemAvailable
     ) -> None: ...
-    def add(self, buffer: Buffer) -> tuple[int, int]:
+    def add(self, buffer: Buffer, discard: bool = False) -> tuple[int, int]:
         """Offset and size in the segment. Any C-contiguous buffer, else BufferError.
+
+        `discard`: a part of a SegmentMapping, whose whole pages read as the file again when they
+        have been copied. So the two are never in memory at once; a lack of space shows later.
 
         Its export is held until `finish` has returned or this object ends; its bytes are read in
         `finish`. ValueError when the segment is finished.
@@ -474,6 +477,20 @@ class Snapshot:
         Atoms are exactly str, bytes, int, float, complex, bool, None, tuple, frozenset, builtin
         function and code: they hold the same for ever.
         """
+
+@final
+class Numbers:
+    """{id of an object: its number in `objects`}, the last one where it is there twice.
+
+    Keeps `objects` and all in it alive. 0.05 s for two million; a dict takes 0.4 s.
+    """
+
+    def __init__(self, objects: list[Any]) -> None: ...
+    def get(self, id: int) -> int | None: ...  # noqa: A002
+    def __contains__(self, id: int) -> bool: ...  # noqa: A002
+    def __getitem__(self, id: int) -> int: ...  # noqa: A002
+    def discard(self, id: int) -> None:  # noqa: A002
+        """Whether or not it is there."""
 
 def memoized(pickler: pickle.Pickler | pickle.Unpickler) -> list[object]:
     """The objects in its memo, by number. 20 ms for a million; its own `copy` takes 1.2 s."""

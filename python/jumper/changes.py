@@ -8,7 +8,7 @@ that differs, else they are replaced in whatever holds them.
 import copyreg
 import hashlib
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 from . import _native, known
@@ -45,10 +45,10 @@ def is_unchanging(kind: type) -> bool:
 class Known:
     """The objects that arrived, by number, and what each held then: made before the cell runs."""
 
-    def __init__(self, objects: Sequence[Any], ends: int) -> None:
+    def __init__(self, objects: list[Any], ends: int) -> None:
         self.objects = objects
         self._ends = ends
-        self.numbers = dict(zip(map(id, objects), range(len(objects)), strict=True))
+        self.numbers = _native.Numbers(objects)
         self.replaced: set[int] = set()  # ids of those that the kernel gets anew
         self._kinds: dict[type, tuple[Kind, ...]] = {}
         self._simple = _native.Snapshot(objects, ends, known.is_plain)
@@ -116,7 +116,7 @@ class Known:
         while gone:
             self.replaced |= gone
             for one in gone:
-                self.numbers.pop(one, None)  # asked again, it is gone already
+                self.numbers.discard(one)  # asked again, it is gone already
             gone_now, gone = gone, set()
             for number, thing in enumerate(self.objects):
                 if number < self._ends:

@@ -10,7 +10,7 @@ import pickle
 import struct
 import sys
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import cloudpickle
@@ -191,7 +191,7 @@ class Returning(Pickler):
     """Writes objects that the other process has as their numbers; a number tells identity."""
 
     def __init__(
-        self, collector: Collector, numbers: Mapping[int, int], pickler: str = "cloudpickle"
+        self, collector: Collector, numbers: _native.Numbers, pickler: str = "cloudpickle"
     ) -> None:
         super().__init__(collector, pickler, careful=True)
         self._numbers = numbers  # by id

@@ -22,6 +22,7 @@
 #include "base/error.hpp"
 #include "bind/channel.hpp"
 #include "bind/engine.hpp"
+#include "bind/numbers.hpp"
 #include "bind/pickling.hpp"
 #include "bind/report.hpp"
 #include "bind/session.hpp"
@@ -400,6 +401,7 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
   bind::add_channel(module);
   bind::add_engine(module);
   bind::add_snapshot(module);
+  bind::add_numbers(module);
   bind::add_pickling(module);
 
   nb::class_<bind::Ending>(module, "Ending")

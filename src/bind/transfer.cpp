@@ -12,6 +12,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -37,15 +38,16 @@ class Writer {
   Writer& operator=(const Writer&) = delete;
   ~Writer() { release(); }
 
-  nb::tuple add(nb::handle buffer) {
+  nb::tuple add(nb::handle buffer, bool discard) {
     if (finished_) throw std::invalid_argument("the segment is finished");
     Py_buffer& view = exports_.emplace_back();
     if (PyObject_GetBuffer(buffer.ptr(), &view, PyBUF_SIMPLE) != 0) {
       exports_.pop_back();
       throw nb::python_error();
     }
-    const auto place =
-        writer_.add({static_cast<const std::byte*>(view.buf), static_cast<std::size_t>(view.len)});
+    const std::span bytes(static_cast<const std::byte*>(view.buf),
+                          static_cast<std::size_t>(view.len));
+    const auto place = discard ? writer_.add_and_discard(bytes) : writer_.add(bytes);
     return nb::make_tuple(place.offset_bytes, place.size_bytes);
   }
 
@@ -140,7 +142,7 @@ void add_transfer(nb::module_& module) {
   using Released = nb::call_guard<nb::gil_scoped_release>;
   nb::class_<Writer>(module, "SegmentWriter")
       .def(nb::new_(&make_writer), "transport"_a, "directory"_a = "", "most_bytes"_a = nb::none())
-      .def("add", &Writer::add, "buffer"_a)
+      .def("add", &Writer::add, "buffer"_a, "discard"_a = false)
       .def_prop_ro("size_bytes", &Writer::size_bytes)
       .def("finish", &Writer::finish, "threads"_a = 2);
 

@@ -42,12 +42,17 @@ class SegmentWriter {
   // nothing.
   BufferPlace add(std::span<const std::byte> buffer);
 
+  // The same for a part of a private mapping of a file that nobody needs afterwards: while it is
+  // copied its pages are given back to the system, so that both never are in memory at once.
+  BufferPlace add_and_discard(std::span<const std::byte> buffer);
+
   // So far, in the file.
   [[nodiscard]] std::size_t size_bytes() const noexcept { return size_bytes_; }
 
   // Makes the file (close-on-exec) at its final size, so that a lack of space shows before anything
-  // is copied, copies all buffers with `threads` threads and seals a memfd. Once. All signals are
-  // blocked meanwhile. Throws Error{"cannot carry the namespace"}: ENOSPC, EDQUOT, ENOMEM, EFBIG
+  // is copied (not where something is discarded), copies all buffers with `threads` threads and
+  // seals a memfd. Once. All signals are blocked meanwhile. Throws Error{"cannot carry the
+  // namespace"}: ENOSPC, EDQUOT, ENOMEM, EFBIG
   // (`ulimit -f`), EFAULT (a buffer isn't there any more, e.g. a mapped file that was shortened:
   // no SIGBUS); nothing is left then. Some 0.4 s a GB.
   base::File finish(int threads);
@@ -56,10 +61,12 @@ class SegmentWriter {
   struct Buffer {
     std::span<const std::byte> bytes;
     std::size_t offset_bytes;
+    bool discarded;
   };
 
   [[nodiscard]] base::File make_file() const;
   void reserve(const base::File& file) const;
+  [[nodiscard]] int copy_to(const base::File& file, int threads, bool discarded) const;
   [[nodiscard]] std::string object() const;
   [[nodiscard]] std::string remedy(int code) const;
 
@@ -68,6 +75,7 @@ class SegmentWriter {
   std::size_t most_bytes_;
   std::vector<Buffer> buffers_;
   std::size_t size_bytes_ = 0;
+  bool discards_ = false;
 };
 
 }  // namespace transfer

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from jumper._native import Snapshot
+from jumper._native import Numbers, Snapshot
 
 
 class Plain:
@@ -312,3 +312,31 @@ def test_a_finaliser_may_ask_it_while_it_ends():
 def test_only_a_sequence_can_be_looked_at():
     with pytest.raises(TypeError):
         Snapshot(3)
+
+
+def test_numbers_are_those_of_the_list_by_identity():
+    objects = [[], "text", [], 7, *(object() for _ in range(5000))]
+    numbers = Numbers(objects)
+    assert [numbers.get(id(one)) for one in objects] == list(range(len(objects)))
+    assert all(id(one) in numbers and numbers[id(one)] == n for n, one in enumerate(objects))
+    assert numbers.get(id([])) is None
+    assert id(numbers) not in numbers
+
+
+def test_a_number_that_is_forgotten_is_gone_and_the_others_stay():
+    objects = [object() for _ in range(100)]
+    numbers = Numbers(objects)
+    numbers.discard(id(objects[3]))
+    assert [numbers.get(id(one)) for one in objects] == [0, 1, 2, None, *range(4, 100)]
+    with pytest.raises(KeyError):
+        numbers[id(objects[3])]
+    numbers.discard(id(objects[3]))
+
+
+def test_an_object_that_is_there_twice_has_one_of_its_numbers():
+    one = object()
+    assert Numbers([one, [], one]).get(id(one)) == 2
+
+
+def test_numbers_of_nothing():
+    assert Numbers([]).get(id(7)) is None

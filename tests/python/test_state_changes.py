@@ -318,3 +318,12 @@ def test_a_change_is_here(name, pair):
     assert pair["looked"] == plain["looked"]
     assert set(pair.left) <= {"tmp"}
     assert pair.lost == {}
+
+
+def test_memory_that_changed_and_has_a_new_name_comes_back_under_both(pair):
+    """Its pages are given back while they are copied: the new array must be copied before."""
+    pair.begin()
+    pair.here("import numpy as np\na = np.zeros(100_000)\nkept = a")
+    pair.there("a += 1\nb = np.frombuffer(memoryview(a))\nc = [b[:50_000], a + 1]")
+    pair.here("seen = a is kept, a.min(), b.min(), c[0].min(), c[1].min(), a.max()")
+    assert pair["seen"] == (True, 1, 1, 1, 2, 1)

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -47,6 +48,28 @@ class SegmentWriterTest : public FolderTest {
     }
   }
 };
+
+TEST_F(SegmentWriterTest, WhatIsDiscardedIsCopiedFirstAndThenReadsAsItsFile) {
+  const std::size_t size = 40 * page_bytes();
+  const base::File source = base::make_memfd("source");
+  ASSERT_EQ(::ftruncate(source.fd(), static_cast<off_t>(size)), 0);
+  void* mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, source.fd(), 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  const std::span bytes(static_cast<std::byte*>(mapped), size);
+  std::ranges::fill(bytes, std::byte{7});
+  for (const Transport transport : {Transport::kMemfd, Transport::kFile}) {
+    std::ranges::fill(bytes, std::byte{7});
+    SegmentWriter writer(transport, folder_);
+    const BufferPlace first = writer.add_and_discard(bytes.first(size - 1));
+    const BufferPlace within = writer.add(bytes.subspan(page_bytes(), 10));
+    const base::File file = writer.finish(2);
+    EXPECT_THAT(read_back(file, first), testing::Each(std::byte{7}));
+    EXPECT_THAT(read_back(file, within), testing::Each(std::byte{7}));
+    EXPECT_THAT(bytes.first(size - page_bytes()), testing::Each(std::byte{0}));
+    EXPECT_THAT(bytes.last(page_bytes()), testing::Each(std::byte{7})) << "not a whole page";
+  }
+  ::munmap(mapped, size);
+}
 
 TEST_F(SegmentWriterTest, GivesBackWhatItWasGiven) {
   std::mt19937 random(1);
