@@ -6,43 +6,16 @@ import re
 import shutil
 from pathlib import Path
 
-import nbformat
 import pytest
-from jupyter_client.kernelspec import KernelSpecManager
-from jupyter_client.manager import AsyncKernelManager
-from nbclient import NotebookClient
-from notebook import write_kernelspecs
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 LAUNCHERS = ("coverage", "viztracer", "strace", "perf")
 
 
-@pytest.fixture
-def execute(tmp_path, monkeypatch):
-    """Gives each code cell's text output by its id."""
-
-    def run(name: str, **environment: str) -> dict[str, str]:
-        for variable, value in environment.items():
-            monkeypatch.setenv(variable, value)
-        notebook = nbformat.read(EXAMPLES / name, as_version=4)
-        specs = KernelSpecManager(
-            kernel_dirs=[str(write_kernelspecs(tmp_path / "kernels"))], ensure_native_kernel=False
-        )
-        manager = AsyncKernelManager(kernel_name="jumper", kernel_spec_manager=specs)
-        client = NotebookClient(
-            notebook, km=manager, timeout=200, resources={"metadata": {"path": str(tmp_path)}}
-        )
-        client.execute()
-        return {
-            cell["id"]: "".join(
-                one.get("text", "") for one in cell["outputs"] if one["output_type"] == "stream"
-            )
-            for cell in notebook.cells
-            if cell["cell_type"] == "code"
-        }
-
-    return run
+def code_cells(path: Path) -> dict[str, dict]:
+    cells = json.loads(path.read_text())["cells"]
+    return {cell["id"]: cell for cell in cells if cell["cell_type"] == "code"}
 
 
 def is_there(name: str) -> bool:
@@ -51,20 +24,28 @@ def is_there(name: str) -> bool:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.name for path in NOTEBOOKS])
 def test_an_example_is_stored_without_outputs(path):
-    for cell in json.loads(path.read_text())["cells"]:
-        if cell["cell_type"] == "code":
-            assert (cell["outputs"], cell["execution_count"]) == ([], None)
+    for cell in code_cells(path).values():
+        assert (cell["outputs"], cell["execution_count"]) == ([], None)
 
 
 @pytest.mark.slow
-def test_gpt_trains_plain_watched_and_in_engines(execute):
-    said = execute("gpt.ipynb", GPT_SECONDS="0.01", GPT_WIDTH="8", GPT_ROUNDS="1")
+def test_gpt_trains_plain_watched_and_in_engines(open_notebook, tmp_path):
+    small = {"GPT_SECONDS": "0.01", "GPT_WIDTH": "8", "GPT_ROUNDS": "1"}
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    notebook = open_notebook(env=small, cwd=folder)
+    said = {}
+    for name, cell in code_cells(EXAMPLES / "gpt.ipynb").items():
+        done = notebook.run("".join(cell["source"]), timeout_s=200)
+        assert done.status == "ok", (name, done.traceback, done.stderr)
+        said[name] = done.stdout
     rows = re.findall(r"^(\w+) +[\d.]+ s +-?[\d.]+% +[\d.]+ s$", said["table"], re.MULTILINE)
     launchers = [name for name in LAUNCHERS if is_there(name)]
-    assert rows[: 3 + len(launchers)] == ["plain", "watched", "engine", *launchers]
+    assert rows[: 3 + len(launchers)] == ["plain", "watched", "engine", *launchers], said["table"]
     assert "the paper" in said["table"]
     steps, done = re.search(
         r"(\d+) steps a round; loss [\d.]+, after (\d+)", said["table"]
     ).groups()
     # The first step, ten to see how long one takes, and every way's: none is lost on its way back.
     assert int(done) == 11 + int(steps) * (1 + len(rows))
+    assert list(folder.iterdir()) == []
