@@ -182,6 +182,7 @@ def test_a_bad_configuration_file_is_said_under_the_first_cell(open_notebook):
             "%jumper ",
             [
                 *(
+                    "carry",
                     "code",
                     "compare",
                     "doctor",
@@ -199,7 +200,12 @@ def test_a_bad_configuration_file_is_said_under_the_first_cell(open_notebook):
         ("%%jumper ", ["run", "scorep"]),
         ("%%jumper scorep --t", ["--thread=pthread", "--timeout"]),
         ("%%jumper run --w", ["--with"]),
-        ("%jumper set ", ["level=", "min_reports=", "rate=", "summary="]),
+        (
+            "%jumper set ",
+            ["level=", "min_reports=", "pickler=", "rate=", "summary=", "transport="],
+        ),
+        ("%jumper carry ", ["pickler=", "transport="]),
+        ("%jumper carry transport=", ["file", "memfd"]),
         ("%jumper set rate=5 su", ["summary="]),
         ("%jumper set summary=", ["always", "auto", "never"]),
         ("%jumper set level=p", ["process"]),
