@@ -6,7 +6,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ QUICK = ("nothing", "arrays, 200 MB", "dict of str, 100 k")
 FULL = tuple(name for name in VALUES if name != "dict of str, 100 k")
 WORKERS_OF = ("arrays, 2 GB", "2 GB and dict of 1 M")  # with more than one number of workers
 FILES_OF = ("nothing", "arrays, 1 GB", "arrays, 2 GB", "2 GB and dict of 1 M")
+PICKLERS_OF = ("dict of str, 100 k", "dict of str, 1 M", "list of lists, 1 M")
 THEIRS_OF = (
     "nothing", "arrays, 200 MB", "arrays, 1 GB", "arrays, 2 GB", "dict of str, 1 M",
     "dict of str, 100 k", "2 GB and dict of 1 M",
@@ -50,7 +51,8 @@ class Case:
         if self.kind == "theirs":
             mode = {"disk": "file", "memory": "FIFO"}[self.way["mode"]]
             return f"scorep-jupyter's way: {self.way['marshaller']}, {mode}"
-        return f"{self.way['transport']}, {self.way['pickler']}, {self.way['workers']} workers"
+        workers = f", {self.way['workers']} workers" if "workers" in self.way else ""
+        return f"{self.way['transport']}, {self.way['pickler']}{workers}"
 
     @property
     def wall(self) -> float | None:
@@ -61,25 +63,32 @@ class Case:
         return statistics.median(self.cpu_s) if self.cpu_s else None
 
 
-def offered(what: str, default: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What `state` can really do."""
+def has_workers() -> bool:
+    """Whether it is known with how many processes variables are pickled."""
     from jumper import state
 
-    return tuple(getattr(state, what, default))
+    return any(one.name == "workers" for one in fields(state.Choice))
 
 
 def our_cases(names: tuple[str, ...], folder: Path) -> Iterator[Case]:
-    picklers = offered("PICKLERS", ("cloudpickle",))
-    transports = offered("TRANSPORTS", ("memfd", "file"))
+    from jumper.pickling import PICKLERS as picklers  # noqa: N811
+    from jumper.state import TRANSPORTS as transports  # noqa: N811
+
+    # The first of each is what is used where nobody chooses.
+    workers_known = has_workers()
     usual = 2
     for values, transport, pickler in itertools.product(names, transports, picklers):
         is_first = (transport, pickler) == (transports[0], picklers[0])
-        if transport != "memfd" and values not in (*FILES_OF, *QUICK):
+        if transport != "memfd" and (pickler != picklers[0] or values not in (*FILES_OF, *QUICK)):
             continue
-        for workers in (usual, 1) if values in WORKERS_OF else (usual,):
-            way = {"pickler": pickler, "transport": transport, "workers": workers}
+        if pickler != picklers[0] and values not in PICKLERS_OF:
+            continue
+        for workers in (usual, 1) if workers_known and values in WORKERS_OF else (usual,):
+            way: dict[str, Any] = {"pickler": pickler, "transport": transport}
+            if workers_known:
+                way["workers"] = workers
             for cell in VALUES[values].cells:
-                if cell == "unchanged" or (workers == usual and (is_first or cell == "all")):
+                if cell == "unchanged" or (workers == usual and is_first):
                     yield Case("ours", way | {"directory": str(folder)}, values, cell)
 
 

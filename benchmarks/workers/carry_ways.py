@@ -113,7 +113,7 @@ class Ours:
         with noted(steps, "run"):
             self._shell.run(code)
         with noted(steps, "back"):
-            head, descriptor = arrived.pack_back(None, self._choice)
+            head, descriptor = arrived.pack_back(None)
         channel.send((head, steps), descriptor)
 
 

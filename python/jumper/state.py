@@ -28,6 +28,9 @@ THREADS: Final = 2  # that copy
 KEPT: Final = re.compile(r"_i\d*|_ii|_iii|_\d+|_ih|_dh|In|Out|_oh|_|__|___")
 
 
+Range = tuple[int, int, int]  # number of a buffer, offset_bytes in it, size_bytes
+
+
 @dataclass(frozen=True)
 class Choice:
     """How to carry. `directory` is for the transport "file"; "": one with room."""
@@ -86,20 +89,27 @@ def write(
     choice: Choice,
     notes: list[str],
     changed: Sequence[memoryview] = (),
+    *,
+    discard: bool = False,
 ) -> tuple[Head, int]:
-    """Adds to `notes` when it went another way than was chosen. Raises jumper.Error."""
+    """Adds to `notes` when it went another way than was chosen. Raises jumper.Error.
+
+    `discard`: of `changed`, parts of the segment that came, only the copies are left.
+    """
     room_bytes = _native.room_bytes() if choice.transport == "memfd" else None
     directory = choice.directory or spacious_directory()
     writer = _native.SegmentWriter(choice.transport, directory, room_bytes)
-    head = add_all(writer, collector, changed)
+    head = add_all(writer, collector, changed, discard=discard)
     if room_bytes is None or writer.size_bytes <= room_bytes:
         try:
             return head, writer.finish(THREADS)
         except _native.Error as error:
-            if choice.transport != "memfd" or error.errno not in (errno.ENOSPC, errno.ENOMEM):
+            lost = discard and changed
+            no_room = error.errno in (errno.ENOSPC, errno.ENOMEM)
+            if choice.transport != "memfd" or lost or not no_room:
                 raise
     writer = _native.SegmentWriter("file", directory)
-    head = add_all(writer, collector, changed)
+    head = add_all(writer, collector, changed, discard=discard)
     descriptor = writer.finish(THREADS)
     notes.append(
         f"variables were carried through a file in {directory}: there is no room for "
@@ -109,10 +119,14 @@ def write(
 
 
 def add_all(
-    writer: _native.SegmentWriter, collector: Collector, changed: Sequence[memoryview]
+    writer: _native.SegmentWriter,
+    collector: Collector,
+    changed: Sequence[memoryview],
+    *,
+    discard: bool,
 ) -> Head:
     pieces, buffers = collector.places(writer.add)
-    return Head(pieces, buffers, changed=[writer.add(one) for one in changed])
+    return Head(pieces, buffers, changed=[writer.add(one, discard) for one in changed])
 
 
 def spacious_directory() -> str:
@@ -300,7 +314,7 @@ class Back:
     names: dict[str, Any]
     updates: list[changes.Update | tuple[Any, str, Any]]
     deleted: list[str]
-    ranges: list[tuple[int, int, int]]  # buffer, offset_bytes in it, size_bytes
+    ranges: list[Range]
     results: list[Any]
 
 
@@ -334,6 +348,7 @@ class Arrived:
         self._known = changes.Known([], 0)
         self._segment: Segment  # from `load` on
         self._places: list[Place] = []
+        self._given: tuple[list[Range], list[memoryview]] | None = None
         self._left: dict[str, str] = {}
         self._given_up: dict[str, str] = {}  # by a part's key
 
@@ -384,7 +399,7 @@ class Arrived:
         """What the kernel's `take_back` takes. The way is that by which the variables came."""
         self._forget_result()
         updates = list(self._known.changes())
-        ranges = self._changed_ranges()
+        ranges, memory = self._given or self._changed_memory()
         names, deleted = self._changed_names()
         parts: list[tuple[Part, Any]] = [
             *((Part("name", name), value) for name, value in names.items()),
@@ -393,12 +408,12 @@ class Arrived:
             *((Part("result", f"result {n}"), one) for n, one in enumerate(results)),
         ]
         collector, told = self._dump(parts)
-        views = [
-            self._segment.mapping.view(self._places[number][0] + offset, size)
-            for number, offset, size in ranges
-        ]
         notes: list[str] = []
-        head, descriptor = write(collector, self._choice, notes, views)
+        discard = self._given is None
+        head, descriptor = write(collector, self._choice, notes, memory, discard=discard)
+        if ranges:
+            # Asked again, its own pages are as they came.
+            self._given = ranges, Segment(os.dup(descriptor)).views(head.changed)
         head.parts, head.left, head.notes = told, self._left, notes
         return pickle.dumps(head), descriptor
 
@@ -444,13 +459,14 @@ class Arrived:
         if isinstance(out, dict) and shell.execution_count in out:
             del out[shell.execution_count]
 
-    def _changed_ranges(self) -> list[tuple[int, int, int]]:
-        assert self._segment is not None  # noqa: S101
-        return [
-            (number, offset - begin, size)
+    def _changed_memory(self) -> tuple[list[Range], list[memoryview]]:
+        mapping = self._segment.mapping
+        found = [
+            ((number, offset - begin, size), mapping.view(offset, size))
             for number, (begin, whole) in enumerate(self._places)
-            for offset, size in self._segment.mapping.changed(begin, whole)
+            for offset, size in mapping.changed(begin, whole)
         ]
+        return [one for one, _ in found], [memory for _, memory in found]
 
     def _changed_names(self) -> tuple[dict[str, Any], list[str]]:
         now, before = self._namespace, self._before

@@ -62,7 +62,9 @@ void discard(std::span<const std::byte> bytes) noexcept {
   const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
   const std::uintptr_t first = round_up(begin, page_bytes());
   const std::uintptr_t last = round_down(begin + bytes.size(), page_bytes());
-  if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+  if (first >= last) return;
+  auto* whole = const_cast<std::byte*>(bytes.data()) + (first - begin);
+  ::madvise(whole, last - first, MADV_DONTNEED);
 }
 
 }  // namespace

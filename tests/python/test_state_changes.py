@@ -1,10 +1,15 @@
 """What a cell does there has happened here: each case is run in one process and in two."""
 
+import gc
+import os
 import sys
 
 import pytest
 from state_pair import Pair, Shell
 from state_values import PRELUDE
+
+from jumper import reducing
+from jumper.state import Arrived, Carried, Choice
 
 # name: (cells before, the cell, what is looked at afterwards)
 CASES = {
@@ -327,3 +332,21 @@ def test_memory_that_changed_and_has_a_new_name_comes_back_under_both(pair):
     pair.there("a += 1\nb = np.frombuffer(memoryview(a))\nc = [b[:50_000], a + 1]")
     pair.here("seen = a is kept, a.min(), b.min(), c[0].min(), c[1].min(), a.max()")
     assert pair["seen"] == (True, 1, 1, 1, 2, 1)
+
+
+def test_what_changed_can_be_asked_for_twice(pair, monkeypatch):
+    """The first time its pages were given back."""
+    monkeypatch.setattr(reducing.here, "namespace", {})  # `there` isn't left in it
+    pair.begin()
+    pair.here("import numpy as np\na = np.zeros(100_000)")
+    carried = Carried(pair.shell, Choice())
+    there = Shell()
+    arrived = Arrived(there)
+    assert arrived.load(*carried.pack()) == {}
+    there.run("a[50_000:] = 1")
+    os.close(arrived.pack_back(None)[1])
+    carried.apply(*arrived.pack_back(None))
+    assert pair["a"].sum() == 50_000
+    monkeypatch.undo()
+    del there, arrived
+    gc.collect()
