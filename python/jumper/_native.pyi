@@ -482,7 +482,7 @@ class Snapshot:
 class Numbers:
     """{id of an object: its number in `objects`}, the last one where it is there twice.
 
-    Keeps `objects` and all in it alive. 0.05 s for two million; a dict takes 0.4 s.
+    Whoever asks keeps `objects` and all in it alive. 0.05 s for two million; a dict takes 0.4 s.
     """
 
     def __init__(self, objects: list[Any]) -> None: ...
