@@ -344,8 +344,9 @@ def test_what_changed_can_be_asked_for_twice(pair, monkeypatch):
     arrived = Arrived(there)
     assert arrived.load(*carried.pack()) == {}
     there.run("a[50_000:] = 1")
-    os.close(arrived.pack_back(None)[1])
-    carried.apply(*arrived.pack_back(None))
+    os.close(arrived.pack_back([])[1])
+    assert carried.take_back(*arrived.pack_back([])) == {}
+    carried.apply()
     assert pair["a"].sum() == 50_000
     monkeypatch.undo()
     del there, arrived
