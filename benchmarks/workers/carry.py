@@ -51,6 +51,8 @@ def serve(end: socket.socket, kind: str, way: dict[str, Any]) -> None:
     channel = Channel(end)
     channel.send("here")
     side.engine(channel)
+    if kind == "ours":
+        os._exit(0)  # as engines without a launcher do
 
 
 def main() -> None:

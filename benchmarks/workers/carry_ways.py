@@ -94,10 +94,14 @@ class Ours:
             head, descriptor = carried.pack()
         channel.send((head, code), descriptor)
         (head, theirs), descriptor = channel.receive()
+        with noted(steps, "take"):
+            refused = carried.take_back(head, descriptor)
+        if refused:
+            raise RuntimeError(f"refused: {refused}")
         with noted(steps, "end"):
             ended()
         with noted(steps, "apply"):
-            carried.apply(head, descriptor)
+            carried.apply()
         if carried.left:
             raise RuntimeError(f"stayed: {carried.left}")
         return steps | theirs
@@ -113,7 +117,7 @@ class Ours:
         with noted(steps, "run"):
             self._shell.run(code)
         with noted(steps, "back"):
-            head, descriptor = arrived.pack_back(None)
+            head, descriptor = arrived.pack_back([])
         channel.send((head, steps), descriptor)
 
 
