@@ -11,7 +11,7 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
-from . import programs, scorep, vampir, views
+from . import _native, programs, scorep, vampir, views
 from ._native import Error
 from .engine import NotStarted
 from .settings import PICKLERS, Settings
@@ -28,29 +28,22 @@ MARSHALLERS: Final = {name: name for name in PICKLERS} | {"parallel_marshall": "
 MODES: Final = {"memory": "memfd", "disk": "file"}
 
 
-def without_body(lines: list[str]) -> list[str]:
-    """An input transformer: `%%name …` of ours, alone in its cell, as `%name …`."""
-    name = lines[0].split(None, 1)[0] if lines and lines[0].startswith("%%") else ""
-    if name[2:] in NAMES and not any(line.strip() for line in lines[1:]):
-        return [lines[0][1:]]
-    return lines
-
-
 @magics_class
 class PeersNames(Magics):
     def __init__(self, shell: InteractiveShell, score_p: scorep.ScoreP, settings: Settings) -> None:
         super().__init__(shell)
         self._settings = settings
+        self._without_body = _native.bodiless(NAMES)
         self._score_p = score_p
 
     def install(self, shell: InteractiveShell) -> None:
         shell.register_magics(self)
         transformers: list[Any] = shell.input_transformers_cleanup
-        transformers.append(without_body)
+        transformers.append(self._without_body)
 
     def uninstall(self, shell: InteractiveShell) -> None:
-        if without_body in shell.input_transformers_cleanup:
-            shell.input_transformers_cleanup.remove(without_body)
+        if self._without_body in shell.input_transformers_cleanup:
+            shell.input_transformers_cleanup.remove(self._without_body)
 
     @line_cell_magic
     def execute_with_scorep(self, line: str, cell: str | None = None) -> None:

@@ -289,9 +289,9 @@ class Carried:
                 self.notes.append(
                     f"what the cell did to a {kind_name} is lost: {first_line(error)}"
                 )
-        self._namespace.update(back.names)
         for name in back.deleted:
             self._namespace.pop(name, None)
+        self._namespace.update(back.names)
         return back.results
 
     def _objects(self) -> list[Any]:
@@ -335,6 +335,19 @@ class Part:
             back.results.append(value)
         else:
             back.deleted, back.ranges = value
+
+
+def made_again(before: Mapping[str, Any], now: Mapping[str, Any]) -> set[str]:
+    """Names that were deleted and made again: they stand behind those that stayed."""
+    left = iter([name for name in now if name in before])
+    stands = next(left, None)
+    found = set()
+    for name in before:
+        if name == stands:
+            stands = next(left, None)
+        elif name in now:
+            found.add(name)
+    return found
 
 
 class Arrived:
@@ -471,13 +484,17 @@ class Arrived:
     def _changed_names(self) -> tuple[dict[str, Any], list[str]]:
         now, before = self._namespace, self._before
         missing = object()
+        again = made_again(before, now)
         names = {
             name: value
             for name, value in now.items()
             if self._comes_back(name, value)
-            and (before.get(name, missing) is not value or self._is_replaced(value))
+            and (
+                before.get(name, missing) is not value or self._is_replaced(value) or name in again
+            )
         }
-        return names, [name for name in before if name not in now and not KEPT.fullmatch(name)]
+        deleted = [name for name in before if name not in now and not KEPT.fullmatch(name)]
+        return names, [*deleted, *(name for name in names if name in again)]
 
     def _is_replaced(self, value: Any) -> bool:
         """Whether the kernel gets a new object for one that it has."""

@@ -20,6 +20,7 @@
 #include <stdexcept>
 
 #include "base/error.hpp"
+#include "bind/bodiless.hpp"
 #include "bind/channel.hpp"
 #include "bind/engine.hpp"
 #include "bind/numbers.hpp"
@@ -403,6 +404,7 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
   bind::add_snapshot(module);
   bind::add_numbers(module);
   bind::add_pickling(module);
+  bind::add_bodiless(module);
 
   nb::class_<bind::Ending>(module, "Ending")
       .def_ro("kind", &bind::Ending::kind)

@@ -117,7 +117,7 @@ CELLS = {
     "forked child": "import os, sys\nsys.stdout.flush()\npid = os.fork()\nif pid == 0:\n"
     "    print('child', flush=True)\n    os._exit(0)\nn = os.waitpid(pid, 0)\ntime.sleep(0.5)\n"
     "print('parent')",
-    "pool": "import multiprocessing as mp\ndef say(i): print('w', flush=True)\n"
+    "pool": "import multiprocessing as mp\ndef say(i): print('w\\n', end='', flush=True)\n"
     "with mp.get_context('fork').Pool(1) as p: p.map(say, range(2))\ntime.sleep(0.5)",
     "help": "len?",
     "source": "f??",

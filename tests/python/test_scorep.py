@@ -171,7 +171,7 @@ def _shown(done: Run) -> list[tuple]:
     for kind, *rest in done.without_ours():
         parts = [rest[0]["text/plain"]] if kind == "execute_result" else rest
         if parts[0] != "stderr":
-            texts = (re.sub(r"[\d.]+ [nµμm]?s\b|0x\w+", "T", str(part)) for part in parts)
+            texts = (re.sub(r"[\d.e+]+ [nµμm]?s\b|0x\w+", "T", str(part)) for part in parts)
             found.append((kind, *texts))
     return found
 

@@ -114,6 +114,11 @@ CASES = {
     "loop_names": ("", "for i in range(3): j = i", "(i, j)"),
     "underscore": ("_ = 5", "for _ in range(3): pass", "_"),
     "with_name": ("", "with contextlib.nullcontext(7) as w: pass", "w"),
+    "made_again": (
+        "a, b, c = 1, 2, 3",
+        "del a; z = 4; a = 1",
+        "[name for name in globals() if name in 'abcz']",
+    ),
     "walrus": ("", "[(last := i) for i in range(4)]", "last"),
     "star": ("", "a, *b = range(4)", "(a, b)"),
     "except_name": (

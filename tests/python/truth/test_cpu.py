@@ -1,10 +1,12 @@
 """CPU time against getrusage and what the processes say themselves: within 1 %, or a marked bound.
 
 2 ms of noise are allowed: the marks' own reading, and what a child does between having said what it
-used and being seen. Who waited for whom is known from outside in steps of 10 ms only.
+used and being seen; and what the making and the end of some children cost on this machine now, of
+which they can't tell. Who waited for whom is known from outside in steps of 10 ms only.
 """
 
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -39,10 +41,35 @@ EXACT = {
 BOUNDS = ("orphans_ended", "sigchld_ignored")
 
 
+MOST_CHILDREN = 5  # of a workload that can tell of each; a few ms each where memory is slow
+
+
+def used_s(who: int) -> float:
+    used = resource.getrusage(who)
+    return used.ru_utime + used.ru_stime
+
+
+def untold_s() -> float:
+    """What so many children use that none can tell: before its first line, after its last."""
+    begin_s = used_s(resource.RUSAGE_SELF) + used_s(resource.RUSAGE_CHILDREN)
+    told_s = 0.0
+    for _ in range(MOST_CHILDREN):
+        hear, say = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.write(say, str(used_s(resource.RUSAGE_SELF)).encode())
+            os._exit(0)
+        os.waitpid(pid, 0)
+        told_s += float(os.read(hear, 100))
+        os.close(hear)
+        os.close(say)
+    return used_s(resource.RUSAGE_SELF) + used_s(resource.RUSAGE_CHILDREN) - begin_s - told_s
+
+
 @pytest.mark.parametrize("name", EXACT)
 def test_exact(measure, name):
     done = measure(name)
-    noise = EXACT[name] + done.edges_s() * os.cpu_count()
+    noise = EXACT[name] + untold_s() + done.edges_s() * os.cpu_count()
     done.check("cpu_time_s", done.process["cpu_time_s"], done.truth["cpu_time_s"], noise)
     assert done.summary["cell"]["outcome"] == "ok"
 
@@ -55,14 +82,16 @@ def test_as_much_as_can_be_known(measure, name):
     """
     done = measure(name, rate=5)
     seen, truth = done.process["cpu_time_s"], done.truth["cpu_time_s"]
-    done.check("cpu_time_s", seen, truth, NOISE_S, bound=True)
+    done.check("cpu_time_s", seen, truth, NOISE_S + untold_s(), bound=True)
     assert seen > truth / 10  # up to the last tick that saw them
 
 
 def test_children_that_ended_before_any_tick(measure):
     """Case 3."""
     done = measure("children_between_ticks", rate=1)
-    done.check("cpu_time_s", done.process["cpu_time_s"], done.truth["cpu_time_s"], NOISE_S)
+    done.check(
+        "cpu_time_s", done.process["cpu_time_s"], done.truth["cpu_time_s"], NOISE_S + untold_s()
+    )
 
 
 def test_a_busy_neighbour_is_not_ours(measure):
@@ -70,6 +99,6 @@ def test_a_busy_neighbour_is_not_ours(measure):
     with subprocess.Popen([sys.executable, "-S", str(burn), "60"]) as neighbour:
         done = measure("nothing")
         neighbour.kill()
-    assert done.process["cpu_time_s"] < NOISE_S
+    assert done.process["cpu_time_s"] < NOISE_S + untold_s() / MOST_CHILDREN
     assert done.process["processes"]["max"] == 1
     assert done.summary["levels"]["node"]["cpu_percent"]["mean"] > 50 / (os.cpu_count() or 1)
