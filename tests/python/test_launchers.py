@@ -12,6 +12,7 @@ import pytest
 from leftovers import wait_until
 from notebook import JSON_TYPE, Notebook, Run
 
+pytestmark = pytest.mark.slow  # the tools are the same under each CPython
 CELL = "import os, sys\nprint('out'); print('err', file=sys.stderr)\nv = v + 1; kept.append(v)\nv"
 
 

@@ -12,6 +12,8 @@ from leftovers import wait_until, watch_leftovers
 from notebook import Notebook, Run, write_kernelspecs
 from scorep_standin import StandIn
 
+pytestmark = pytest.mark.slow  # the stand-in is the same under each CPython
+
 TRACING = "%env SCOREP_ENABLE_TRACING=true"
 
 
