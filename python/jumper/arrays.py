@@ -156,7 +156,7 @@ def set_dict(array: Array, state: dict[str, Any] | None) -> None:
 
 def content(array: Array) -> tuple[Any, ...] | bytes:
     """Its elements where they are objects; else its form, and its memory where it isn't mapped."""
-    if array.dtype == object:
+    if array.dtype.hasobject:  # with other fields beside: numbers are new ones at each look
         return tuple(array.ravel().tolist())
     form = f"{array.shape}{array.strides}{array.dtype!r}{array.flags.writeable}".encode()
     return form + array.tobytes("A") if array.flags.owndata else form
@@ -164,7 +164,7 @@ def content(array: Array) -> tuple[Any, ...] | bytes:
 
 def tell(array: Array) -> tuple[Any, ...]:
     form = array.shape, array.strides, array.dtype, array.flags.writeable
-    if array.dtype == object:
+    if array.dtype.hasobject:
         return *form, array.ravel().tolist()
     return *form, array.tobytes("A") if array.flags.owndata else None
 
@@ -173,7 +173,7 @@ def put(array: Array, told: tuple[Any, ...]) -> None:
     shape, _, dtype, writeable, elements = told
     if not array.flags.writeable:
         array.flags.writeable = True
-    if array.dtype == object:
+    if array.dtype.hasobject:
         for place, element in zip(np.ndindex(array.shape), elements, strict=True):
             array[place] = element
     else:

@@ -55,7 +55,7 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         self.left: dict[str, str] = {}  # what stays: its name, or what of a name's; and why
 
     def share_ends(self, ends: Sequence[Any]) -> None:
-        """The first act; `Unpickler.share_ends` is its counterpart."""
+        """The first act; `first_words` does it for the unpickler."""
         self.memo = {id(end): (number, end) for number, end in enumerate(ends)}
 
     def dump_named(self, name: str, value: Any) -> None:
@@ -72,7 +72,7 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
 
     def _way_of(self, kind: type) -> Callable[[Any], Reduced]:
         name = reducing.type_name(kind)
-        if name in reducing.STAY or name in reducing.NEVER:
+        if reducing.stays(kind):
             return self._stay
         if self._pickler == "pickle" and kind.__module__ == "__main__":
             return self._stay_of_notebook
@@ -127,7 +127,7 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
     def _stay(self, obj: Any, reason: str = "") -> Reduced:
         if not self._careful:
             raise Stays
-        if self._pickler == "dill" and reducing.type_name(type(obj)) not in reducing.NEVER:
+        if self._pickler == "dill" and not reducing.never_goes(type(obj)):
             try:
                 import dill
 
@@ -164,7 +164,7 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         return reduce(obj) if reduce is not None else obj.__reduce_ex__(PROTOCOL)
 
     def _is_found(self, obj: Any, name: str) -> bool:
-        if obj in (type(None), type(NotImplemented), type(...)):
+        if any(obj is one for one in (type(None), type(NotImplemented), type(...))):
             return True
         module = pickle.whichmodule(obj, name)  # type: ignore[attr-defined]
         found: Any = sys.modules.get(module)

@@ -46,10 +46,6 @@ def refuse(placeholder: Placeholder, *_: Any, **__: Any) -> NoReturn:
     raise CannotCarry(sentence(placeholder))
 
 
-def name_it(placeholder: Placeholder, label: str) -> None:
-    object.__setattr__(placeholder, "label", label)
-
-
 # All that an object may be asked but for what every object answers: type, repr, ==, hash.
 USES: Final = (  # noqa: SIM905
     "abs add aenter aexit aiter and anext await bool buffer bytes call ceil complex contains "

@@ -37,13 +37,19 @@ NEVER: Final = frozenset(
         "tempfile._TemporaryFileWrapper", "tempfile._TemporaryFileCloser",
         "tempfile.TemporaryDirectory", "tempfile.SpooledTemporaryFile", "subprocess.Popen",
         "multiprocessing.pool.Pool", "multiprocessing.pool.ThreadPool",
-        "multiprocessing.context.Process", "multiprocessing.context.ForkProcess",
-        "multiprocessing.context.SpawnProcess", "multiprocessing.context.ForkServerProcess",
-        "multiprocessing.shared_memory.SharedMemory", "multiprocessing.managers.SyncManager",
-        "concurrent.futures.process.ProcessPoolExecutor",
-        "concurrent.futures.thread.ThreadPoolExecutor",
+        "multiprocessing.process.BaseProcess", "multiprocessing.shared_memory.SharedMemory",
+        "multiprocessing.managers.BaseManager", "concurrent.futures._base.Executor",
     }
 )  # fmt: skip
+
+
+def stays(kind: type) -> bool:
+    """Subclasses too."""
+    return any(type_name(base) in STAY for base in kind.__mro__) or never_goes(kind)
+
+
+def never_goes(kind: type) -> bool:
+    return any(type_name(base) in NEVER for base in kind.__mro__)
 
 
 def type_name(kind: type) -> str:
@@ -219,7 +225,10 @@ def reduce_exception(error: BaseException) -> Reduced:
 
 
 def make_exception(kind: type[BaseException], arguments: tuple[Any, ...]) -> BaseException:
-    return kind.__new__(kind, *arguments)
+    error = kind.__new__(kind, *arguments)
+    builtin: Any = next(base for base in kind.__mro__ if base.__module__ == "builtins")
+    builtin.__init__(error, *arguments)  # StopIteration's `value`, say, is no attribute of Python's
+    return error
 
 
 def set_exception(error: BaseException, state: tuple[Any, ...]) -> None:
@@ -228,7 +237,7 @@ def set_exception(error: BaseException, state: tuple[Any, ...]) -> None:
 
 
 def reduces_exceptions(kind: type) -> bool:
-    """Those that are written in Python and pickled as usual."""
+    """Those that are pickled as usual: made anew by type and arguments."""
     usual = BaseException.__reduce__, object.__reduce_ex__
     return issubclass(kind, BaseException) and (kind.__reduce__, kind.__reduce_ex__) == usual
 

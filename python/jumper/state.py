@@ -13,7 +13,8 @@ import pickle
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar, cast
 
@@ -22,11 +23,15 @@ from .pickling import Pickler, Returning, Unpickler, first_line, first_words
 from .placeholders import Placeholder, place
 from .streams import Collector, Place, Stream
 
-# What the shells keep themselves: it goes there, so that cells may use it, but isn't brought back.
 TRANSPORTS: Final = ("memfd", "file")
 THREADS: Final = 2  # that copy
+# What the shells keep themselves: it goes there, so that cells may use it, but isn't brought back.
 KEPT: Final = re.compile(r"_i\d*|_ii|_iii|_\d+|_ih|_dh|In|Out|_oh|_|__|___")
-
+# Each module has its own.
+OWN: Final = frozenset(
+    f"__{name}__"
+    for name in ("name", "doc", "package", "loader", "spec", "builtin", "builtins", "file")
+)
 
 Range = tuple[int, int, int]  # number of a buffer, offset_bytes in it, size_bytes
 
@@ -165,6 +170,23 @@ class Segment:
         return [self.mapping.view(*place) for place in places]
 
 
+@contextmanager
+def writable(buffer: pickle.PickleBuffer) -> Iterator[memoryview]:
+    """Its memory; also that of an array which only says that it is read-only."""
+    with buffer.raw() as raw:
+        owner: Any = getattr(raw.obj, "base", None)
+        if not raw.readonly or not hasattr(owner, "setflags") or not owner.flags.owndata:
+            yield raw
+            return
+        from .arrays import flat_bytes
+
+        owner.setflags(write=True)
+        try:
+            yield memoryview(cast("Any", flat_bytes(owner)))
+        finally:
+            owner.setflags(write=False)
+
+
 class HeldBack:
     """In the kernel's stream, a name's value that the engine could not load."""
 
@@ -239,7 +261,7 @@ class Carried:
     def _goes(self, name: str, value: Any) -> bool:
         if KEPT.fullmatch(name):
             return True
-        if name.startswith("__") and name.endswith("__"):
+        if name in OWN:
             return False
         hidden = self._shell.user_ns_hidden
         return name not in hidden or hidden[name] is not value
@@ -276,15 +298,18 @@ class Carried:
         assert self._back is not None  # noqa: S101  (take_back came first)
         (told, segment, back), self._back = self._back, None
         for (number, offset, size), where in zip(back.ranges, told.changed, strict=True):
-            with self._buffers[number].raw() as whole:
-                whole[offset : offset + size] = segment.mapping.view(*where)
+            with writable(self._buffers[number]) as whole:
+                if whole.readonly:
+                    self.notes.append("what the cell did to memory that is read-only here is lost")
+                else:
+                    whole[offset : offset + size] = segment.mapping.view(*where)
         self._release()
         self.lost = told.left
         self.notes += told.notes
         for thing, kind, content in back.updates:
             try:
                 changes.put(thing, kind, content)
-            except Exception as error:  # noqa: BLE001  (__setstate__; on with the others)
+            except BaseException as error:  # noqa: BLE001  (__setstate__; on with the others)
                 kind_name = reducing.type_name(type(thing))
                 self.notes.append(
                     f"what the cell did to a {kind_name} is lost: {first_line(error)}"
@@ -503,4 +528,4 @@ class Arrived:
     def _comes_back(self, name: str, value: Any) -> bool:
         if name in ("_", "__", "___"):
             return getattr(self._shell.displayhook, name, value) is not value
-        return not KEPT.fullmatch(name) and name != "__builtins__"
+        return not KEPT.fullmatch(name) and name not in OWN

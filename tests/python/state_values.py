@@ -250,6 +250,11 @@ VALUES = {
     "reduced": "Reduced(4)",
     "exception": "Problem('broken', 7)",
     "builtin_exception": "ValueError('v', 1)",
+    "unicode_error": "UnicodeDecodeError('utf-8', b'x', 0, 1, 'why')",
+    "stop": "StopIteration(5)",
+    "exit": "SystemExit(3)",
+    "syntax_error": "SyntaxError('bad', ('f', 1, 2, 'text'))",
+    "os_error": "FileNotFoundError(2, 'no', 'name')",
     "exception_group": "ExceptionGroup('g', [ValueError(1)])",
     "callable": "Callable_()",
     "described": "Described()",
@@ -338,6 +343,9 @@ USES = {
     "enum_class": lambda v: list(v), "stateful": lambda v: v.kept, "class": lambda v: v.make(),
     "subclass": lambda v: v().more, "frame": lambda v: str(v.describe()), "string_io":
     lambda v: (v.read(), v.write("more")), "deque": lambda v: (v.append(4), v.maxlen),
-    "my_int": lambda v: v + 1, "flag": lambda v: Flag.A in v, "weak": lambda v: v(),
+    "my_int": lambda v: v + 1, "flag": lambda v: Flag.A in v,     "unicode_error": lambda v: (str(v), v.start, v.object),
+    "stop": lambda v: v.value,
+    "exit": lambda v: v.code, "syntax_error": lambda v: (v.lineno, v.text), "os_error":
+    lambda v: (v.errno, v.filename), "weak": lambda v: v(),
 }
 """

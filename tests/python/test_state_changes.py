@@ -196,6 +196,17 @@ CASES = {
         "try: x[0] = 1\nexcept ValueError as e: t = str(e)",
         "(t, x[0])",
     ),
+    "no_longer_read_only": (
+        "x = np.arange(60_000); x.flags.writeable = False; y = x",
+        "x.flags.writeable = True; x[5] = -1; x.flags.writeable = False",
+        "(x[5], x.flags.writeable, y is x)",
+    ),
+    "structured_objects": (
+        "x = np.array([([1], 2)], dtype=[('a', 'O'), ('b', 'i4')]); l = x['a'][0]",
+        "x['b'][0] = 7; x['a'][0].append(3)",
+        "(x, l is x['a'][0], l)",
+    ),
+    "dunder": ("__version__ = '1'", "__version__ += '.2'", "__version__"),
     "sub_array": (
         "x = np.arange(4).view(MyArray); x.note = 1",
         "x[0] = 5; x.note = 2",
