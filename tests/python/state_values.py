@@ -343,7 +343,8 @@ USES = {
     "enum_class": lambda v: list(v), "stateful": lambda v: v.kept, "class": lambda v: v.make(),
     "subclass": lambda v: v().more, "frame": lambda v: str(v.describe()), "string_io":
     lambda v: (v.read(), v.write("more")), "deque": lambda v: (v.append(4), v.maxlen),
-    "my_int": lambda v: v + 1, "flag": lambda v: Flag.A in v,     "unicode_error": lambda v: (str(v), v.start, v.object),
+    "my_int": lambda v: v + 1, "flag": lambda v: Flag.A in v,
+    "unicode_error": lambda v: (str(v), v.start, v.object),
     "stop": lambda v: v.value,
     "exit": lambda v: v.code, "syntax_error": lambda v: (v.lineno, v.text), "os_error":
     lambda v: (v.errno, v.filename), "weak": lambda v: v(),
