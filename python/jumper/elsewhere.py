@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from . import _native, state
+from . import _native
 from .engine import NotStarted
 from .exporting import options
 from .running import Figures, Run, Wish
@@ -58,6 +58,8 @@ class Elsewhere:
         if not self._running.acquire(blocking=False):
             raise NotStarted("another cell of this kernel runs in an engine: wait for its end")
         try:
+            from . import state
+
             choice = state.Choice(self._settings.pickler, self._settings.transport)
             running = make(shell, self.engines.take, wish, choice)
             try:

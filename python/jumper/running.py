@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from . import protocol, state, surroundings
+from . import protocol
 from .engine import FOREVER, Engine, EngineDied, Interrupts, NotBroughtBack
 from .relay import END_OF_INPUT, Outcome, Relay, know_sources, known_sources, put_traits
 
@@ -94,6 +94,8 @@ class Run:
 
     def _elsewhere(self, code: str) -> Outcome:
         begin_s = time.monotonic()
+        from . import state  # with cloudpickle: not before a cell needs it
+
         carried = state.Carried(self._shell, self._choice)
         engine = self._take(self._wish.launcher)
         try:
@@ -138,6 +140,8 @@ class Run:
         return time.monotonic()
 
     def _carry(self, engine: Engine, carried: Any, head: bytes, descriptor: int) -> None:
+        from . import surroundings
+
         sources = known_sources(self._shell)
         try:
             engine.send(
@@ -293,6 +297,8 @@ class Run:
         return outcome
 
     def _put_around(self, around: protocol.Around) -> None:
+        from . import surroundings
+
         know_sources(self._shell, around.sources)
         self.notes += surroundings.put(around.surroundings)
         put_traits(self._shell, around.traits)
