@@ -71,8 +71,8 @@ def has_workers() -> bool:
 
 
 def our_cases(names: tuple[str, ...], folder: Path) -> Iterator[Case]:
-    from jumper.pickling import PICKLERS as picklers  # noqa: N811
-    from jumper.state import TRANSPORTS as transports  # noqa: N811
+    from jumper.settings import PICKLERS as picklers  # noqa: N811
+    from jumper.settings import TRANSPORTS as transports  # noqa: N811
 
     # The first of each is what is used where nobody chooses.
     workers_known = has_workers()

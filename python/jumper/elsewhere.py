@@ -58,9 +58,9 @@ class Elsewhere:
         if not self._running.acquire(blocking=False):
             raise NotStarted("another cell of this kernel runs in an engine: wait for its end")
         try:
-            from . import state
+            from .segments import Choice
 
-            choice = state.Choice(self._settings.pickler, self._settings.transport)
+            choice = Choice(self._settings.pickler, self._settings.transport)
             running = make(shell, self.engines.take, wish, choice)
             try:
                 running.run(cell)

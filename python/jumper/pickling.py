@@ -23,8 +23,6 @@ PROTOCOL: Final = 5
 NO_DEFINITIONS: Final = (
     "pickle takes nothing that the notebook defines; %jumper carry pickler=cloudpickle does"
 )
-# pickle: nothing that the notebook has defined goes. dill: what cloudpickle refuses, dill may take.
-PICKLERS: Final = ("cloudpickle", "pickle", "dill")
 Reduced = Any
 SKELETON: Final = cloudpickle.cloudpickle._make_skeleton_class  # noqa: SLF001
 GLOBALS: Final = (type, types.FunctionType)
@@ -43,7 +41,10 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
     def __init__(
         self, collector: Collector, pickler: str = "cloudpickle", *, careful: bool
     ) -> None:
-        """`pickler` is one of PICKLERS."""
+        """`pickler` is one of settings.PICKLERS.
+
+        pickle: nothing that the notebook has defined goes. dill: may take what cloudpickle refuses.
+        """
         self.dispatch_table = dict(cloudpickle.Pickler.dispatch_table)  # a ChainMap: 2 us a look
         super().__init__(collector, PROTOCOL, buffer_callback=collector.keep_buffer)
         self._careful = careful

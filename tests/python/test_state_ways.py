@@ -7,6 +7,7 @@ import pytest
 from state_pair import Pair
 
 from jumper import _native, state
+from jumper.settings import TRANSPORTS
 
 SETUP = """
 import numpy as np
@@ -25,7 +26,7 @@ def has_come(pair):
 
 
 @pytest.mark.parametrize("pickler", ["cloudpickle", "pickle", "dill"])
-@pytest.mark.parametrize("transport", state.TRANSPORTS)
+@pytest.mark.parametrize("transport", TRANSPORTS)
 def test_data_goes_and_comes(pickler, transport, tmp_path):
     with Pair(pickler=pickler, transport=transport, directory=str(tmp_path)) as pair:
         pair.here(SETUP)
@@ -59,7 +60,7 @@ def test_dill_takes_what_cloudpickle_refuses():
         assert set(pair.left) == {"g"}
 
 
-@pytest.mark.parametrize("transport", state.TRANSPORTS)
+@pytest.mark.parametrize("transport", TRANSPORTS)
 def test_a_transport_is_what_it_says(transport, tmp_path):
     with Pair(transport=transport, directory=str(tmp_path)) as pair:
         pair.here(SETUP)
