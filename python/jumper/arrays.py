@@ -6,7 +6,9 @@ another library) goes as if it owned its elements; arrays of objects go as NumPy
 """
 
 import mmap
+import os
 import warnings
+from pathlib import Path
 from pickle import PickleBuffer
 from typing import Any
 
@@ -45,13 +47,32 @@ def reduce(array: Array) -> Any:
 
 
 def reduce_file(array: Any) -> Any:
-    """Both processes map the file; where the mapping is private, the array's bytes go."""
-    if array.filename is None or array.mode == "c":
+    """Both processes map the file.
+
+    Where the mapping is private, or the file's name has another file by now, the bytes go.
+    """
+    if array.filename is None or array.mode == "c" or not is_mapped(array, array.filename):
         return np.ndarray.__reduce_ex__(array, 5)
     mode = "r" if array.mode == "r" else "r+"
     order = "C" if array.flags.c_contiguous else "F"
     what = str(array.filename), array.dtype, mode, array.offset, array.shape, order
     return np.memmap, what
+
+
+def is_mapped(array: Any, path: Any) -> bool:
+    """Whether its memory is of the file that has this name now; proc_pid_maps(5)."""
+    try:
+        file = Path(path).stat()
+        lines = Path("/proc/self/maps").read_text(errors="replace").splitlines()
+    except OSError:
+        return False
+    for line in lines:
+        span, _, _, device, inode, *_ = line.split(None, 5)
+        begin, end = (int(number, 16) for number in span.split("-"))
+        if begin <= address(array) < end:
+            major, minor = (int(number, 16) for number in device.split(":"))
+            return int(inode) == file.st_ino and os.makedev(major, minor) == file.st_dev
+    return False
 
 
 def reduce_part(array: Array) -> Any:

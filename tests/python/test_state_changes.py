@@ -220,6 +220,15 @@ CASES = {
         "x[7] = 3",
         "(x[7], y[2], type(x).__name__, np.fromfile(n, 'i4')[7])",
     ),
+    "memory_map_of_a_file_that_was_replaced": (
+        (
+            "import tempfile; tmp = tempfile.TemporaryDirectory(); n = tmp.name + '/x'\n"
+            "x = np.memmap(n, 'i4', 'w+', shape=(50_000,)); x[:] = 7\n"
+            "open(n + '.new', 'wb').write(bytes(200_000)); os.replace(n + '.new', n)"
+        ),
+        "seen = int(x[3])",
+        "(seen, x[3])",
+    ),
     "frame_column": (
         "df = pd.DataFrame({'a': [1, 2]}); e = df",
         "df['b'] = df.a * 2",
