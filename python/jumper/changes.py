@@ -137,7 +137,9 @@ class Known:
             if isinstance(reduced, str):
                 return b"", b""
             return self._hash(reduced[:2], thing), self._hash(reduced[2:], thing)
-        except Exception:  # noqa: BLE001  (any code may be called)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001  (any code may be called)
             return None
 
     def _hash(self, parts: Any, thing: Any) -> bytes:

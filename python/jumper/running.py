@@ -116,6 +116,7 @@ class Run:
             said = str(error) or "the cell was interrupted before it ran"
             raise _plain(KeyboardInterrupt, said) from None
         finally:
+            carried.forget()
             engine.finish()
 
     def _pack(self, carried: Any) -> tuple[bytes, int]:

@@ -127,7 +127,9 @@ class Carried:
         while True:
             try:
                 return self._dump(careful=True)
-            except Exception as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 if not self._failing or self._failing in self._held_back:
                     raise
                 self._held_back[self._failing] = first_line(error)
@@ -217,6 +219,11 @@ class Carried:
         if self._held_back:
             return [one.value if type(one) is HeldBack else one for one in objects]
         return objects
+
+    def forget(self) -> None:
+        """Whatever has become of it: a traceback that keeps this keeps no variables alive."""
+        self._release()
+        self._pickler = self._back = None
 
     def _release(self) -> None:
         for buffer in self._buffers:

@@ -124,6 +124,18 @@ def test_a_cell_that_ends_its_process_is_an_error_that_says_how(ready, code, sai
 
 
 @pytest.mark.fault("I1")
+@pytest.mark.parametrize("end", ["1 / 0", "import os; os._exit(1)"])
+def test_its_traceback_keeps_no_variable_alive(ready, end):
+    ready.run(
+        "import gc, weakref\nclass Thing: pass\nthing = Thing(); seen = weakref.ref(thing)\n"
+        "import numpy as np\nx = np.zeros(100_000)"
+    )
+    assert ready.run(f"%%jumper run\n{end}").status == "error"
+    assert ready.run("del thing; gc.collect(); seen() is None").result == "True"
+    resized = ready.run("x.resize(5); x.size")  # nobody holds its memory
+    assert resized.result == "5", resized.traceback
+
+
 def test_sys_exit_ends_the_cell_and_brings_back_what_it_did(ready):
     ended = ready.run("%%jumper run\nimport sys\nv = 2\nsys.exit(3)")
     assert (ended.status, ended.ename) == ("error", "SystemExit")

@@ -35,6 +35,10 @@ STAYING = {
     "what_lies": "class Q:\n def __reduce__(self): return 5\nv = Q()",
     "a_wrong_name": "class Q:\n def __reduce__(self): return 'nowhere'\nv = Q()",
     "what_exits": "class Q:\n def __reduce__(self): raise SystemExit\nv = Q()",
+    "what_exits_later": (
+        "def stop(): raise SystemExit\n"
+        "class Q:\n def __reduce__(self): return list, (), None, iter(stop, 0)\nv = Q()"
+    ),
     "too_deep": "v = []\nfor _ in range(100_000): v = [v]",
 }
 
