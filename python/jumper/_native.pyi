@@ -492,6 +492,43 @@ class Numbers:
     def discard(self, id: int) -> None:  # noqa: A002
         """Whether or not it is there."""
 
+@final
+class Groups:
+    """Which values share no object with each other, found by what the collector of garbage follows.
+
+    Keeps all that it has met alive. Some 0.1 us an object; an interrupt ends it.
+    """
+
+    def __init__(
+        self,
+        values: list[Any],
+        ends: list[Any],  # known to all: not looked at
+        way_of_type: Callable[[type], int],  # see parallel.way_of
+        ask: Callable[[Any], tuple[int, int]],  # its way, its bytes
+    ) -> None: ...
+    @property
+    def first(self) -> list[tuple[int, list[Any]]]:
+        """What goes before all groups: the number of the value that reached it first, objects."""
+
+    @property
+    def found(self) -> list[tuple[list[int], int]]:
+        """Numbers of values and bytes of each group that another process may take apart."""
+
+    def resolve(self, ids: bytes, values: list[int], nowhere: object) -> tuple[list[Any], bytes]:
+        """The objects with these ids (u64) in a forked child; 1 for each that is made there.
+
+        Raises ValueError for one of a group that is none of `values`.
+        """
+
+    def touches(self, objects: list[Any], begin: int, values: list[int]) -> bool:
+        """Whether one of these, from `begin` on, is in the groups of `values`."""
+
+def fork_worker() -> tuple[int, int]:
+    """As os.fork(), with a pidfd; the child (0, -1) takes no signal that is meant for its parent.
+
+    It ends with the thread that called. Raises OSError, before Linux 5.3 always.
+    """
+
 def bodiless(names: tuple[str, ...]) -> Callable[[list[str]], list[str]]:
     """An input transformer: ``%%name …`` of one of these, alone in its cell, as ``%name …``.
 

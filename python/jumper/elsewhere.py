@@ -58,10 +58,9 @@ class Elsewhere:
         if not self._running.acquire(blocking=False):
             raise NotStarted("another cell of this kernel runs in an engine: wait for its end")
         try:
-            from .segments import Choice
-
-            choice = Choice(self._settings.pickler, self._settings.transport)
-            running = make(shell, self.engines.take, wish, choice)
+            choice = self._choice()
+            reports = self._settings.carry_report
+            running = make(shell, self.engines.take, wish, choice, reports=reports)
             try:
                 running.run(cell)
             finally:
@@ -71,6 +70,14 @@ class Elsewhere:
                 self._wants_spare = not wish.launcher
         finally:
             self._running.release()
+
+    def _choice(self) -> Any:
+        from .segments import Choice
+
+        settings = self._settings
+        if settings.pickler == "parallel":
+            return Choice(settings.backend, settings.transport, workers=settings.workers)
+        return Choice(settings.pickler, settings.transport)
 
     def begin_cell(self) -> None:
         self._figures = Figures()

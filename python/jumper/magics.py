@@ -64,7 +64,7 @@ VERBS: Final = {
         "%%jumper scorep: this cell runs in a process of its own, under Score-P",
     ),
     "carry": (
-        "[pickler=P] [transport=T]",
+        "[pickler=P] [transport=T] [workers=N]",
         "how variables go to a process of a cell's own; without more, how they do",
     ),
     "doctor": ("", "tries everything that measuring needs, says what would help"),
@@ -77,7 +77,7 @@ CELLS: Final = (
     "CELLS: several of them, or ranges: 3-5, #2-#4, all."
 )
 DOCTOR_S: Final = 60  # each of its checks has a limit of its own; all together 41 s
-CARRYING: Final = ("pickler", "transport")
+CARRYING: Final = ("pickler", "transport", "workers", "backend", "carry_report")
 CELL_VERBS: Final = ("run", "scorep")
 CHANGEABLE: Final = tuple(name for name, setting in SETTINGS.items() if setting.choices)
 
@@ -110,7 +110,7 @@ class JumperMagics(Magics):
         %jumper compare CELL CELL           two runs side by side: figures and code
         %jumper total                       all cells together: core-hours, memory, I/O
         %jumper export [CELLS] --to NAME    samples as a variable; -o FILE: as a file
-        %jumper carry [pickler=P] [transport=T]
+        %jumper carry [pickler=P] [transport=T] [workers=N]
                                             how variables go to a process of a cell's own
         %jumper save FILE                   a copy of the recording, to be opened elsewhere
         %jumper guard memory=95%|off        interrupts a cell before it fills memory

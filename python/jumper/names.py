@@ -14,7 +14,7 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class
 from . import _native, programs, scorep, vampir, views
 from ._native import Error
 from .engine import NotStarted
-from .settings import PICKLERS, Settings
+from .settings import BACKENDS, Settings
 
 NAMES: Final = (
     "execute_with_scorep",
@@ -23,8 +23,8 @@ NAMES: Final = (
     "disable_vampir_launch",
     "marshalling_settings",
 )
-# What they call a pickler and a transport. Theirs in parallel is cloudpickle in several processes.
-MARSHALLERS: Final = {name: name for name in PICKLERS} | {"parallel_marshall": "cloudpickle"}
+# What they call a pickler and a transport.
+MARSHALLERS: Final = {name: name for name in BACKENDS} | {"parallel_marshall": "parallel"}
 MODES: Final = {"memory": "memfd", "disk": "file"}
 
 
@@ -105,8 +105,8 @@ class PeersNames(Magics):
         for name, value in chosen:
             self._settings.set("magic", name, value)
         rows = [("pickler", self._settings.pickler), ("transport", self._settings.transport)]
-        if any("parallel_marshall" in word for word in words):
-            rows.append(("", "variables go in one stream: objects that they share stay shared"))
+        if self._settings.pickler == "parallel":
+            rows += [("workers", str(self._settings.workers)), ("backend", self._settings.backend)]
         self._show(rows)
 
     def _marshalling(self, word: str) -> tuple[str, str]:

@@ -59,10 +59,10 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         """The first act; `first_words` does it for the unpickler."""
         self.memo = {id(end): (number, end) for number, end in enumerate(ends)}
 
-    def dump_named(self, name: str, value: Any) -> None:
-        """The same as `dump`; what stays is named by it."""
+    def dump_named(self, name: str, value: Any, content: Any = None) -> None:
+        """The same as `dump`; what stays is named by it. `content`: a part of the value only."""
         self._subject = name, value
-        self.dump(value)
+        self.dump(value if content is None else content)
 
     def _reduce_other(self, obj: Any) -> Reduced:
         kind = type(obj)

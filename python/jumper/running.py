@@ -12,6 +12,7 @@ from typing import Any, Final
 from . import protocol
 from .engine import FOREVER, Engine, EngineDied, Interrupts, NotBroughtBack
 from .relay import END_OF_INPUT, Outcome, Relay, know_sources, known_sources, put_traits
+from .views import size
 
 MANY: Final = 3  # interrupts …
 MANY_S: Final = 5.0  # … within this time end the engine
@@ -67,7 +68,13 @@ class Run:
     """Of one cell of `shell`; `engines` gives the process (see `spare`)."""
 
     def __init__(
-        self, shell: Any, take: Callable[[Sequence[str]], Engine], wish: Wish, choice: Any
+        self,
+        shell: Any,
+        take: Callable[[Sequence[str]], Engine],
+        wish: Wish,
+        choice: Any,
+        *,
+        reports: bool = False,
     ) -> None:
         self.figures = Figures()
         self.notes: list[str] = []  # for the user, each a sentence
@@ -76,6 +83,7 @@ class Run:
         self._take = take
         self._wish = wish
         self._choice = choice
+        self._reports = reports
         self._relay = Relay(shell)
         self._stops = _Stops()
         self._interrupted_s: list[float] = []
@@ -293,6 +301,8 @@ class Run:
         if self._around is not None:
             self._put_around(self._around)
         self.figures.return_s = time.monotonic() - begin_s
+        if self._reports:
+            self.notes.append(_report(self.figures, carried, self._choice))
         if self._stops.why == "timeout":
             return _too_late(outcome, self._wish.timeout_s or 0.0)
         return outcome
@@ -318,6 +328,20 @@ UNCHANGED: Final = "all variables are as they were before the cell"
 
 def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
+
+
+def _report(figures: Figures, carried: Any, choice: Any) -> str:
+    """What was carried, how, and how fast."""
+    by = f"{choice.pickler}, {choice.transport}"
+    workers = carried.shares[1:]
+    if workers:
+        size_bytes = sum(share.written_bytes for share in workers)
+        longest_s = max(share.seconds for share in workers)
+        processes = f"{len(workers)} other process{'es' * (len(workers) > 1)}"
+        by += f", {size(size_bytes)} of it by {processes} in {longest_s:.3g} s"
+    there, back = size(carried.there_bytes), size(carried.back_bytes)
+    carry_s, return_s = figures.carry_s or 0.0, figures.return_s or 0.0
+    return f"carried {there} there in {carry_s:.3g} s ({by}), {back} back in {return_s:.3g} s"
 
 
 def _taken_back(carried: Any, head: bytes, descriptor: int) -> dict[str, str]:

@@ -101,10 +101,19 @@ def _find_bindings() -> str | None:
 class ScorePRun(Run):
     """Of one cell. Raises NotStarted when Score-P can't be used."""
 
-    def __init__(self, score_p: "ScoreP", shell: Any, _: object, wish: Wish, choice: Any) -> None:
+    def __init__(
+        self,
+        score_p: "ScoreP",
+        shell: Any,
+        _: object,
+        wish: Wish,
+        choice: Any,
+        *,
+        reports: bool = False,
+    ) -> None:
         if said := missing():
             raise NotStarted(said)
-        super().__init__(shell, self._start, wish, choice)
+        super().__init__(shell, self._start, wish, choice, reports=reports)
         self._experiment = Experiment(shell.execution_count - 1, os.environ)
         self._score_p = score_p
         self._memory: str | None = None  # what Score-P has said of it: the limit, if it named it

@@ -23,9 +23,10 @@ Range = tuple[int, int, int]  # number of a buffer, offset_bytes in it, size_byt
 class Choice:
     """How to carry. `directory` is for the transport "file"; "": one with room."""
 
-    pickler: str = "cloudpickle"  # one of settings.PICKLERS
+    pickler: str = "cloudpickle"  # one of settings.BACKENDS
     transport: str = "memfd"  # one of settings.TRANSPORTS
     directory: str = ""
+    workers: int = 1  # processes that pickle; more than one: the parallel marshaller
 
 
 @dataclass(frozen=True)
@@ -37,17 +38,35 @@ class Part:
 
 
 @dataclass
+class Group:
+    """A stream that another process has written (see `parallel`)."""
+
+    names: list[str]
+    made: bytes  # for each object 1 where nobody has it afterwards
+    pieces: list[Place] = field(default_factory=list)
+
+
+@dataclass
 class Head:
     """What the receiver of a segment must know before it can read it."""
 
     pieces: list[Place]
     buffers: list[Place]
     names: list[str] = field(default_factory=list)
+    groups: list[Group] = field(default_factory=list)
+    firsts: int = 0  # with groups: dumps of the first stream before those of names
+    shared: int = 0  # and how many objects all groups know from it
     parts: list[Part] = field(default_factory=list)  # back only: what the stream holds
     changed: list[Place] = field(default_factory=list)  # back only: ranges of the first segment
     left: dict[str, str] = field(default_factory=dict)  # back only: what can't come, and why
     notes: list[str] = field(default_factory=list)
     choice: Choice = field(default_factory=Choice)
+
+    @property
+    def size_bytes(self) -> int:
+        """Of all that the segment holds."""
+        streams = self.pieces, self.buffers, self.changed, *(one.pieces for one in self.groups)
+        return sum(size for places in streams for _, size in places)
 
 
 def write(
@@ -64,11 +83,12 @@ def write(
     """
     room_bytes = _native.room_bytes() if choice.transport == "memfd" else None
     directory = choice.directory or spacious_directory()
+    threads = max(THREADS, choice.workers)
     writer = _native.SegmentWriter(choice.transport, directory, room_bytes)
     head = add_all(writer, collector, changed, discard=discard)
     if room_bytes is None or writer.size_bytes <= room_bytes:
         try:
-            return head, writer.finish(THREADS)
+            return head, writer.finish(threads)
         except _native.Error as error:
             lost = discard and changed
             no_room = error.errno in (errno.ENOSPC, errno.ENOMEM)
@@ -76,7 +96,7 @@ def write(
                 raise
     writer = _native.SegmentWriter("file", directory)
     head = add_all(writer, collector, changed, discard=discard)
-    descriptor = writer.finish(THREADS)
+    descriptor = writer.finish(threads)
     notes.append(
         f"variables were carried through a file in {directory}: there is no room for "
         f"{writer.size_bytes / 2**20:.0f} MiB in memory"
@@ -92,7 +112,14 @@ def add_all(
     discard: bool,
 ) -> Head:
     pieces, buffers = collector.places(writer.add)
-    return Head(pieces, buffers, changed=[writer.add(one, discard) for one in changed])
+    groups = [
+        Group(group.names, group.made, [writer.add(one) for one in views])
+        for group, views in collector.groups
+    ]
+    places = [writer.add(one, discard) for one in changed]
+    head = Head(pieces, buffers, groups=groups, changed=places)
+    head.firsts, head.shared = collector.firsts, collector.shared
+    return head
 
 
 def spacious_directory() -> str:

@@ -18,7 +18,11 @@ Layer = Literal["magic", "config", "file"]
 
 PREFIXES = ("JUMPER_", "SCOREP_JUPYTER_", "scorep_jupyter_")  # the last two: the peers' spelling
 RATES_HZ = (0.1, 1000.0)
-PICKLERS = ("cloudpickle", "pickle", "dill")
+BACKENDS = ("cloudpickle", "pickle", "dill")
+PICKLERS = (*BACKENDS, "parallel")
+MOST_WORKERS = 256
+SWITCH = {"on": True, "1": True, "true": True, "yes": True}
+SWITCH |= {"off": False, "0": False, "false": False, "no": False}
 TRANSPORTS = ("memfd", "file")
 LEVELS = ("process", "user", "job", "node", "all")
 SUMMARIES = ("auto", "always", "never")
@@ -60,6 +64,19 @@ def _amount(value: object) -> int:
     if not 0 <= number < 2**62:
         raise ValueError
     return number
+
+
+def _workers(value: object) -> int | None:
+    if value is None or value == "auto":
+        return None
+    number = int(str(value))
+    if not 1 <= number <= MOST_WORKERS:
+        raise ValueError
+    return number
+
+
+def _switch(value: object) -> str:
+    return "on" if SWITCH[str(value).lower()] else "off"
 
 
 def _directory(value: object) -> str | None:
@@ -117,6 +134,8 @@ def _settings() -> tuple[Setting, ...]:
     days = "a whole number of days from 0 on"
     sizes = "a whole number of bytes from 0 on"
     reports = "a whole number of samples from 0 on, or auto"
+    backends = "cloudpickle, pickle or dill"
+    processes = f"a whole number of processes from 1 to {MOST_WORKERS}, or auto"
     return (
         Setting(
             name="rate",
@@ -162,14 +181,36 @@ def _settings() -> tuple[Setting, ...]:
             name="pickler",
             default="cloudpickle",
             parse=_one_of(PICKLERS),
-            allowed="cloudpickle, pickle or dill",
-            about="What takes variables apart that go to an engine.",
-            variables=(
-                Variable(
-                    "PARALLEL_MARSHALL_BACKEND", _one_of(PICKLERS), "cloudpickle, pickle or dill"
-                ),
-            ),
+            allowed="cloudpickle, pickle, dill or parallel",
+            about="What takes variables apart that go to an engine; parallel: in many processes.",
             choices=PICKLERS,
+        ),
+        Setting(
+            name="backend",
+            default="cloudpickle",
+            parse=_one_of(BACKENDS),
+            allowed=backends,
+            about="The pickler in each process of pickler=parallel.",
+            variables=(Variable("PARALLEL_MARSHALL_BACKEND", _one_of(BACKENDS), backends),),
+            choices=BACKENDS,
+        ),
+        Setting(
+            name="workers",
+            default=None,
+            parse=_workers,
+            allowed=processes,
+            about="Processes of pickler=parallel, the kernel among them; auto: one for each core.",
+            variables=(Variable("PARALLEL_MARSHALL_NWORKERS", _workers, processes),),
+            choices=("auto", "2", "4"),
+        ),
+        Setting(
+            name="carry_report",
+            default="off",
+            parse=_switch,
+            allowed="on or off",
+            about="Whether a cell that ran in an engine says what was carried, how and how fast.",
+            variables=(Variable("MARSHALLING_DETAILED_REPORT", _switch, "on or off"),),
+            choices=("off", "on"),
         ),
         Setting(
             name="transport",
@@ -256,6 +297,19 @@ class Settings:
     @property
     def pickler(self) -> str:
         return str(self.look_up("pickler")[0])
+
+    @property
+    def backend(self) -> str:
+        return str(self.look_up("backend")[0])
+
+    @property
+    def workers(self) -> int:
+        value = self.look_up("workers")[0]
+        return len(os.sched_getaffinity(0)) if value is None else int(value)
+
+    @property
+    def carry_report(self) -> bool:
+        return self.look_up("carry_report")[0] == "on"
 
     @property
     def transport(self) -> str:

@@ -11,18 +11,22 @@ import os
 import pickle
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, TypeVar, cast
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from . import _native, changes, reducing
 from .pickling import Pickler, Returning, Unpickler, first_line, first_words
 from .placeholders import Placeholder, place
-from .segments import Choice, Head, Part, Range, Segment, writable, write
-from .streams import Collector, Place, Stream
+from .segments import Choice, Group, Head, Part, Range, Segment, writable, write
+from .streams import NOWHERE, Collector, Place, Stream
+
+if TYPE_CHECKING:
+    from . import parallel
 
 # What the shells keep themselves: it goes there, so that cells may use it, but isn't brought back.
 KEPT: Final = re.compile(r"_i\d*|_ii|_iii|_\d+|_ih|_dh|In|Out|_oh|_|__|___")
+TOGETHER: Final = ""  # no name: what all groups share. Without it they can't be apart
 # Each module has its own.
 OWN: Final = frozenset(
     f"__{name}__"
@@ -98,15 +102,22 @@ class Carried:
         self._held_back: dict[str, str] = {}
         self._failing = ""
         self._pickler: Pickler | None = None
+        self._groups: parallel.Groups | None = None
+        self._of_workers: list[Any] = []  # objects behind those of the kernel's own stream
         self._back: tuple[Head, Segment, Back] | None = None
         self._buffers: list[pickle.PickleBuffer] = []
         self.left: dict[str, str] = {}  # what stays here, and why
         self.lost: dict[str, str] = {}  # what the cell has made and can't come here, and why
         self.notes: list[str] = []  # for the user
+        self.shares: list[parallel.Share] = []  # of the parallel marshaller's processes
+        self.there_bytes = self.back_bytes = 0
 
     def hold_back(self, names: Mapping[str, str]) -> None:
         """These stay here: the engine could not load them."""
-        self._held_back.update(names)
+        if TOGETHER in names:
+            self._choice = replace(self._choice, workers=1)
+        else:
+            self._held_back.update(names)
 
     @no_collection
     def pack(self) -> tuple[bytes, int]:
@@ -120,7 +131,9 @@ class Carried:
             collector, names = self._dump_carefully()
         head, descriptor = write(collector, self._choice, self.notes)
         head.names, head.choice = names, self._choice
+        self.there_bytes = head.size_bytes
         self._buffers = collector.buffers
+        collector.groups = []  # the pickler keeps the collector, and they their descriptors
         return pickle.dumps(head), descriptor
 
     def _dump_carefully(self) -> tuple[Collector, list[str]]:
@@ -135,22 +148,45 @@ class Carried:
                 self._held_back[self._failing] = first_line(error)
 
     def _dump(self, *, careful: bool) -> tuple[Collector, list[str]]:
+        items = {n: value for n, value in list(self._namespace.items()) if self._goes(n, value)}
+        shared = ends(self._shell)
         collector = Collector()
         pickler = self._pickler = Pickler(collector, self._choice.pickler, careful=careful)
-        shared = ends(self._shell)
         collector.write(first_words(len(shared)))
         pickler.share_ends(shared)
-        names = []
-        for name, value in list(self._namespace.items()):
-            if not self._goes(name, value):
+        if self._choice.workers < 2:
+            self._dump_all(pickler, items, frozenset())
+            return collector, list(items)
+        from . import parallel  # nobody else needs it
+
+        if self._groups is None:
+            self._groups = parallel.Groups(items, shared)
+        team = parallel.Team(self._groups, self._choice, self._held_back)
+        try:
+            team.start(pickler, careful=careful)
+            self._dump_all(pickler, items, team.elsewhere)
+            team.collect(pickler, collector)
+        except parallel.NotParallel:
+            self._choice = replace(self._choice, workers=1)
+            return self._dump(careful=careful)
+        finally:
+            team.stop()
+        collector.firsts, collector.shared = team.firsts, team.shared
+        self._of_workers, self.shares = team.objects, team.shares
+        self.left.update(team.left)
+        return collector, list(items)
+
+    def _dump_all(
+        self, pickler: Pickler, items: Mapping[str, Any], elsewhere: Collection[str]
+    ) -> None:
+        for name, value in items.items():
+            if name in elsewhere:
                 continue
             self._failing = name
             reason = self._held_back.get(name)
             pickler.dump_named(name, value if reason is None else HeldBack(name, value, reason))
-            names.append(name)
         self._failing = ""
         self.left = {**self._held_back, **pickler.left}
-        return collector, names
 
     def _goes(self, name: str, value: Any) -> bool:
         if KEPT.fullmatch(name):
@@ -169,6 +205,7 @@ class Carried:
         """
         segment = Segment(descriptor)
         told: Head = pickle.loads(head)  # noqa: S301  (our child's)
+        self.back_bytes = told.size_bytes
         objects = self._objects()
         unpickler = Unpickler(
             Stream(segment.views(told.pieces)), segment.views(told.buffers), objects
@@ -215,7 +252,7 @@ class Carried:
 
     def _objects(self) -> list[Any]:
         assert self._pickler is not None  # noqa: S101  (pack came first)
-        objects = _native.memoized(self._pickler)
+        objects = _native.memoized(self._pickler) + self._of_workers
         if self._held_back:
             return [one.value if type(one) is HeldBack else one for one in objects]
         return objects
@@ -223,7 +260,8 @@ class Carried:
     def forget(self) -> None:
         """Whatever has become of it: a traceback that keeps this keeps no variables alive."""
         self._release()
-        self._pickler = self._back = None
+        self._pickler = self._groups = self._back = None
+        self._of_workers = []
 
     def _release(self) -> None:
         for buffer in self._buffers:
@@ -267,6 +305,34 @@ def made_again(before: Mapping[str, Any], now: Mapping[str, Any]) -> set[str]:
     return found
 
 
+class CannotLoad(Exception):  # noqa: N818  (the kernel is told)
+    def __init__(self, name: str, error: BaseException) -> None:
+        self.name = name
+        self.reason = f"{type(error).__name__}: {first_line(error)}"
+
+
+def load_names(unpickler: Unpickler, names: Sequence[str], values: dict[str, Any]) -> None:
+    """Raises CannotLoad."""
+    for name in names:
+        try:
+            values[name] = unpickler.load()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001  (any code may be called)
+            raise CannotLoad(name, error) from None
+
+
+def load_group(
+    stream: Stream, group: Group, shared: Sequence[Any], values: dict[str, Any]
+) -> list[Any]:
+    """Returns its objects behind the shared ones. Raises CannotLoad."""
+    unpickler = Unpickler(stream, [], shared)
+    unpickler.load()
+    load_names(unpickler, group.names, values)
+    objects = _native.memoized(unpickler)[len(shared) :]
+    return [NOWHERE if made else one for one, made in zip(objects, group.made, strict=True)]
+
+
 class Arrived:
     """The engine's side of one run; `shell` is its own."""
 
@@ -293,23 +359,26 @@ class Arrived:
         shared = ends(self._shell)
         stream = Stream(segment.views(told.pieces))
         unpickler = Unpickler(stream, segment.views(told.buffers), shared)
-        values = {}
+        values: dict[str, Any] = {}
         reducing.here.maps = True
         try:
             unpickler.load()  # the ends
-            for name in told.names:
-                try:
-                    values[name] = unpickler.load()
-                except KeyboardInterrupt:
-                    raise
-                except BaseException as error:  # noqa: BLE001  (any code may be called)
-                    return {name: f"{type(error).__name__}: {first_line(error)}"}
+            if told.groups:
+                load_names(unpickler, [TOGETHER] * told.firsts, {})
+            elsewhere = {name for group in told.groups for name in group.names}
+            load_names(unpickler, [one for one in told.names if one not in elsewhere], values)
+            objects = _native.memoized(unpickler)
+            for group in told.groups:
+                stream = Stream(segment.views(group.pieces))
+                objects += load_group(stream, group, objects[: told.shared], values)
+        except CannotLoad as error:
+            return {error.name: error.reason}
         finally:
             reducing.here.maps = False
-        self._namespace.update(values)
+        self._namespace.update((name, values[name]) for name in told.names)
         self._sync_history()
         self._before = dict(self._namespace)
-        self._known = changes.Known(_native.memoized(unpickler), len(shared))
+        self._known = changes.Known(objects, len(shared))
         return {}
 
     def _sync_history(self) -> None:

@@ -9,6 +9,9 @@ from typing import Any, Final
 
 LONG_BYTES: Final = 64 << 10  # begins at a page of its own in the segment, is mapped where it goes
 
+# In both processes' lists of objects: made on the way, nobody has it afterwards.
+NOWHERE: Final = "made on the way"  # no constant: nothing else is this object
+
 Place = tuple[int, int]  # offset_bytes, size_bytes in the segment
 
 
@@ -18,6 +21,9 @@ class Collector:
     def __init__(self) -> None:
         self.pieces: list[bytes | bytearray] = []
         self.buffers: list[PickleBuffer] = []
+        # Streams that others have written, after so many dumps that make so many objects known.
+        self.groups: list[tuple[Any, list[memoryview]]] = []
+        self.firsts = self.shared = 0
         self._open: bytearray | None = None
 
     def write(self, data: bytes | bytearray) -> int:

@@ -23,6 +23,8 @@
 #include "bind/bodiless.hpp"
 #include "bind/channel.hpp"
 #include "bind/engine.hpp"
+#include "bind/forking.hpp"
+#include "bind/groups.hpp"
 #include "bind/numbers.hpp"
 #include "bind/pickling.hpp"
 #include "bind/report.hpp"
@@ -403,6 +405,8 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
   bind::add_engine(module);
   bind::add_snapshot(module);
   bind::add_numbers(module);
+  bind::add_groups(module);
+  bind::add_forking(module);
   bind::add_pickling(module);
   bind::add_bodiless(module);
 

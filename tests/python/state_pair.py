@@ -108,11 +108,19 @@ def run_there(end, head, code, descriptor):
         arrived.give_up(refused)
 
 
+# Each says the same; with workers, each group of names may be another process's.
+WAYS = {"in one stream": {}, "by workers": {"workers": 3}}
+
+
 class Pair:
     """Runs cells in another process; its own namespace is the kernel's."""
 
     def __init__(self, **choice):
+        from jumper import parallel
         from jumper.state import Choice
+
+        parallel.SERIAL_BELOW_BYTES = 0 if choice.get("workers") else 64 << 20
+        self.taken_apart_by = 0  # processes, the last time
 
         self.begin()
         self.choice = Choice(**choice)
@@ -161,6 +169,7 @@ class Pair:
         if kind == "failed":
             raise AssertionError(rest[0])
         self.left = carried.left
+        self.taken_apart_by = len(carried.shares)
         while refused := carried.take_back(rest[0], descriptor):
             send(self._end, (refused,))
             (kind, *rest), descriptor = receive(self._end)

@@ -26,8 +26,28 @@ def test_the_choice_is_told_set_and_refused(notebook):
     assert "transport=file" in shown(notebook, "%jumper carry")
     assert "transport=tape is refused" in notebook.run("%jumper carry transport=tape").stderr
     assert "no way of carrying 'rate'" in notebook.run("%jumper carry rate=5").stderr
-    notebook.run("%env JUMPER_PARALLEL_MARSHALL_BACKEND=pickle")
-    assert "pickler=dill" in shown(notebook, "%jumper carry")  # the magic's word counts
+    notebook.run(
+        "%env JUMPER_PARALLEL_MARSHALL_BACKEND=pickle\n"
+        "%env scorep_jupyter_PARALLEL_MARSHALL_NWORKERS=3"
+    )
+    told = shown(notebook, "%jumper carry")
+    assert "backend=pickle" in told
+    assert "workers=3" in told
+    notebook.run("%jumper carry workers=2 pickler=parallel")
+    assert "workers=2" in shown(notebook, "%jumper carry")  # the magic's word counts
+    assert "workers=0 is refused" in notebook.run("%jumper carry workers=0").stderr
+
+
+def test_many_variables_go_by_workers_and_the_report_says_so(notebook):
+    notebook.run(
+        "%jumper carry pickler=parallel workers=2\n%env JUMPER_MARSHALLING_DETAILED_REPORT=1"
+    )
+    notebook.run("a = {i: str(i) for i in range(500_000)}; b = [str(i) for i in range(700_000)]")
+    notebook.run("first = a[77]")
+    there = notebook.run("%%jumper run\na[8] = b[9]; b.append(a); len(a), len(b)")
+    assert there.result == "(500000, 700001)"
+    assert "of it by 1 other process in" in there.stderr
+    assert notebook.run("a[8], a[77] is first, b[-1] is a").result == "('9', True, True)"
 
 
 @pytest.mark.parametrize("transport", ["memfd", "file"])
@@ -54,9 +74,9 @@ def test_the_peers_words(notebook):
     told = shown(notebook, "%marshalling_settings")
     assert "transport  file" in told
     told = shown(notebook, "%%marshalling_settings\nMARSHALLER=parallel_marshall\nMODE=memory")
-    assert "pickler    cloudpickle" in told
-    assert "objects that they share stay shared" in told
+    assert "pickler    parallel" in told
+    assert "backend    cloudpickle" in told
     refused = notebook.run("%%marshalling_settings\nMARSHALLER=json").stderr
     assert "MARSHALLER must be one of cloudpickle, pickle, dill, parallel_marshall" in refused
     assert "sets nothing" in notebook.run("%%marshalling_settings\nMODUS=disk").stderr
-    assert "pickler    cloudpickle" in shown(notebook, "%%marshalling_settings")
+    assert "pickler    parallel" in shown(notebook, "%%marshalling_settings")

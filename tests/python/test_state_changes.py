@@ -5,7 +5,7 @@ import os
 import sys
 
 import pytest
-from state_pair import Pair, Shell
+from state_pair import WAYS, Pair, Shell
 from state_values import PRELUDE
 
 from jumper import reducing
@@ -318,9 +318,9 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module")
-def pair():
-    with Pair() as pair:
+@pytest.fixture(scope="module", params=WAYS)
+def pair(request):
+    with Pair(**WAYS[request.param]) as pair:
         yield pair
 
 

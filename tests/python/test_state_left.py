@@ -3,14 +3,14 @@
 import os
 
 import pytest
-from state_pair import Pair
+from state_pair import WAYS, Pair
 
 from jumper.placeholders import CannotCarry
 
 
-@pytest.fixture(scope="module")
-def one_pair():
-    with Pair() as pair:
+@pytest.fixture(scope="module", params=WAYS)
+def one_pair(request):
+    with Pair(**WAYS[request.param]) as pair:
         yield pair
 
 

@@ -5,7 +5,7 @@ import sys
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from state_pair import Pair, Shell
+from state_pair import WAYS, Pair, Shell
 
 PRELUDE = """
 import collections
@@ -110,9 +110,9 @@ def programs(draw):
     return cells, changes
 
 
-@pytest.fixture(scope="module")
-def pair():
-    with Pair() as pair:
+@pytest.fixture(scope="module", params=WAYS)
+def pair(request):
+    with Pair(**WAYS[request.param]) as pair:
         yield pair
 
 

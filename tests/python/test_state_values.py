@@ -1,7 +1,9 @@
 """Every kind of value is the same in the other process, and the same object afterwards."""
 
+import os
+
 import pytest
-from state_pair import Pair, Shell
+from state_pair import WAYS, Pair, Shell
 from state_values import DESCRIBE, PRELUDE, VALUES
 
 ASSIGN = "\n".join(f"v_{name} = {expression}" for name, expression in VALUES.items())
@@ -19,6 +21,7 @@ ANEW = {"count"}  # iterators can't be set back or forth in place
 
 
 def prepare(run):
+    os.environ.pop("PYTEST_CURRENT_TEST", None)  # is another's each time; "environ" looks at it
     run(PRELUDE)
     run(DESCRIBE)
     run(f"NAMES = {list(VALUES)}")
@@ -38,9 +41,9 @@ def plain():
     sys.modules["__main__"] = main
 
 
-@pytest.fixture(scope="module")
-def carried(plain):
-    with Pair() as pair:
+@pytest.fixture(scope="module", params=WAYS)
+def carried(plain, request):
+    with Pair(**WAYS[request.param]) as pair:
         prepare(pair.here)
         before = {name: pair["v_" + name] for name in VALUES}
         pair.there(LOOK)
