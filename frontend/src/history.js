@@ -8,14 +8,15 @@ import { duration, quantity } from "./units.js";
 /**
  * @typedef {{index: number, execution_count: number|null, begin: string, duration_s: number,
  *   cpu_percent: number|null, memory_bytes: number|null, io_bytes: number|null,
- *   gpu_percent: number|null, outcome: string, code: string, is_cut: boolean}} Entry
+ *   gpu_percent: number|null, outcome: string, code: string, is_cut: boolean, group?: string, label?: string}} Entry
+ *   A group has a label, and comes before its cells; these have the group's name.
  * @typedef {{name: string, of: (one: Entry) => any, text?: (one: Entry) => string, top?: number, width: string,
  *   wide?: boolean}} Column
  */
 
 /** @type {Column[]} */
 const COLUMNS = [
-  { name: "#", of: (one) => one.index, text: (one) => `#${one.index}`, width: "3.2em" },
+  { name: "#", of: (one) => one.index, text: (one) => one.label ?? `#${one.index}`, width: "3.2em" },
   { name: "In", of: (one) => one.execution_count, text: (one) => (one.execution_count == null ? "–" : `[${one.execution_count}]`), width: "3.4em" },
   { name: "code", of: (one) => one.code, width: "auto" },
   { name: "duration", of: (one) => one.duration_s, text: (one) => duration(one.duration_s), width: "5.6em" },
@@ -77,7 +78,7 @@ class History {
   found() {
     const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const matches = (/** @type {Entry} */ one) => {
-      const text = `#${one.index} [${one.execution_count}] in [${one.execution_count}] ${one.outcome} ${one.code}`.toLowerCase();
+      const text = `#${one.index} [${one.execution_count}] in [${one.execution_count}] ${one.outcome} ${one.label ?? ""} ${one.group ?? ""} ${one.code}`.toLowerCase();
       return words.every((word) => text.includes(word));
     };
     const { of } = this.sorted;
@@ -91,7 +92,9 @@ class History {
 
   fill() {
     const found = this.found();
-    this.count.textContent = found.length === this.cells.length ? `${found.length} cells` : `${found.length} of ${this.cells.length} cells`;
+    const cells = this.cells.filter((one) => one.label == null).length;
+    const shown = found.filter((one) => one.label == null).length;
+    this.count.textContent = shown === cells ? `${cells} cells` : `${shown} of ${cells} cells`;
     this.heads.replaceChildren(
       ...this.columns.map((column) => {
         const isSorted = column === this.sorted;
@@ -132,8 +135,9 @@ class History {
       return element(
         "td",
         { class: "code" },
-        element("button", { type: "button", "aria-expanded": String(isOpen), "aria-label": `Code of #${one.index}` }, isOpen ? "▾" : "▸"),
-        element("code", {}, ...coloured(first.slice(0, 200))),
+        element("button", { type: "button", "aria-expanded": String(isOpen), "aria-label": `Code of ${one.label ?? `#${one.index}`}` }, isOpen ? "▾" : "▸"),
+        one.group ? element("span", { class: "note" }, `${one.group} · `) : null,
+        one.label ? element("b", {}, first) : element("code", {}, ...coloured(first.slice(0, 200))),
       );
     }
     const text = column.text?.(one) ?? "";

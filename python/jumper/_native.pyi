@@ -55,6 +55,8 @@ class CellInfo:
     duration_s: float  # so far, while the cell runs
     outcome: str  # "ok", "error", "interrupted", "died"
     running: bool
+    group: int | None  # the group that it is in, from 1
+    group_name: str  # the user's; may be empty
 
 @final
 class Status:
@@ -147,6 +149,17 @@ class Session:
     def wait(self, index: int, timeout_s: float = 0.05) -> bool:
         """Waits until the cell's end sample is in the recording, `timeout_s` at most."""
 
+    def begin_group(self, name: str = "") -> int:
+        """Cells that begin from now on are one measurement; its index, 0: it can't begin."""
+
+    def end_group(
+        self,
+        *,
+        drop: bool = False,  # its cells are cells without a group
+        engine: tuple[float | None, float | None, float | None] | None = None,  # as of a cell
+    ) -> bool:
+        """Ends the group that is open. False when none is."""
+
     def set_rate(self, rate_hz: float) -> None: ...
     def set_guard(self, percent: float) -> None:
         """From that share of a memory limit on, the running cell gets SIGINT; 0: off."""
@@ -161,6 +174,9 @@ class Session:
     def summary(self, index: int, level: str = "process") -> Rendered:
         """level: "process", "node" or "all". Raises KeyError for an index that isn't there."""
 
+    def group_summary(self, index: int, level: str = "process") -> Rendered:
+        """Of a group, as of a cell. Raises KeyError for one without cells."""
+
     def history(self) -> History: ...
     def plot(
         self,
@@ -171,6 +187,7 @@ class Session:
         most_buckets: int = 600,
         cut: bool | None = None,  # leave out the time between cells; None: when it is the longer
         window: tuple[float, float] | None = None,  # seconds since the plot's begin: only its JSON
+        group: str = "",  # whose cells these are, for the title
     ) -> Plot:
         """Raises ValueError for a metric that has no value here, and says why it has none.
 
@@ -233,6 +250,9 @@ class Report:
     @staticmethod
     def open(path: str) -> Report: ...
     def summary(self, index: int, level: str = "process") -> Rendered: ...
+    def group_summary(self, index: int, level: str = "process") -> Rendered:
+        """Of a group, as of a cell. Raises KeyError for one without cells."""
+
     def history(self) -> History: ...
     def plot(
         self,
@@ -243,6 +263,7 @@ class Report:
         most_buckets: int = 600,
         cut: bool | None = None,
         window: tuple[float, float] | None = None,
+        group: str = "",  # whose cells these are, for the title
     ) -> Plot: ...
     def cells(self) -> list[CellInfo]: ...
     def code(self, index: int) -> bytes: ...

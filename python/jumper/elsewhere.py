@@ -3,6 +3,7 @@
 import math
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from . import _native
@@ -17,12 +18,12 @@ __all__ = ["OPTIONS", "Elsewhere", "NotStarted", "parse"]
 OPTIONS: Final = ("--with", "--timeout")
 
 
-def parse(arguments: list[str]) -> Wish:
+def parse(arguments: list[str], verb: str = "run") -> Wish:
     """Raises ValueError and jumper.Error with the whole sentence."""
-    chosen, rest = options("run", arguments, OPTIONS)
+    chosen, rest = options(verb, arguments, OPTIONS)
     if rest:
         raise ValueError(
-            f"run doesn't know what to do with {' '.join(rest)!r}: it takes "
+            f"{verb} doesn't know what to do with {' '.join(rest)!r}: it takes "
             '--with "LAUNCHER", in quotes, and --timeout SECONDS'
         )
     launcher = tuple(_native.split_words(chosen.get("--with", "")))
@@ -55,21 +56,47 @@ class Elsewhere:
 
     def run(self, shell: Any, cell: str, wish: Wish, make: Callable[..., Run] = Run) -> None:
         """Raises what the cell raises, and as `Run.run` does."""
+        running = self._take(shell, wish, make)
+        try:
+            running.run(cell)
+        finally:
+            self._figures = self._figures.plus(running.figures)
+            self._give_back(running, wish)
+
+    def open(self, shell: Any, wish: Wish, make: Callable[..., Run] = Run) -> "OpenRun":
+        """An engine for many cells, with the variables as they are now. Raises as `Run.open`."""
+        running = self._take(shell, wish, make)
+        try:
+            running.open()
+        finally:
+            self._figures = self._figures.plus(running.figures)
+            self.say_of(running)
+            if not running.is_open:
+                self._give_back(running, wish)
+        return OpenRun(self, running, partial(self._give_back, running, wish))
+
+    def _take(self, shell: Any, wish: Wish, make: Callable[..., Run]) -> Run:
         if not self._running.acquire(blocking=False):
             raise NotStarted("another cell of this kernel runs in an engine: wait for its end")
         try:
-            choice = self._choice()
             reports = self._settings.carry_report
-            running = make(shell, self.engines.take, wish, choice, reports=reports)
-            try:
-                running.run(cell)
-            finally:
-                self._figures = self._figures.plus(running.figures)
-                self._sentences += running.notes
-                self._say_what_stayed(running.left)
-                self._wants_spare = not wish.launcher
-        finally:
+            return make(shell, self.engines.take, wish, self._choice(), reports=reports)
+        except BaseException:
             self._running.release()
+            raise
+
+    def _give_back(self, running: Run, wish: Wish) -> None:
+        self.say_of(running)
+        self._wants_spare = not wish.launcher
+        self._running.release()
+
+    def say_of(self, running: Run) -> None:
+        """Under the cell: what the run has to say until now."""
+        notes, running.notes = running.notes, []
+        self._sentences += notes
+        left, running.left = running.left, None
+        if left is not None:
+            self._say_what_stayed(left)
 
     def _choice(self) -> Any:
         from .segments import Choice
@@ -101,6 +128,10 @@ class Elsewhere:
         sentences, self._sentences = self._sentences, []
         return sentences
 
+    def say(self, sentence: str) -> None:
+        """Under the cell."""
+        self._sentences.append(sentence)
+
     def _say_what_stayed(self, left: dict[str, str]) -> None:
         new = {name: why for name, why in left.items() if self._left.get(name) != why}
         self._left = left
@@ -110,3 +141,50 @@ class Elsewhere:
 
     def close(self) -> None:
         self.engines.close()
+
+
+class OpenRun:
+    """Cells of one shell in one engine, each within a cell of the kernel's.
+
+    Whatever `cell` or `close` raises beside a cell's own errors closes it: see `Run`.
+    """
+
+    def __init__(self, elsewhere: Elsewhere, running: Run, give_back: Callable[[], None]) -> None:
+        self._elsewhere = elsewhere
+        self._running = running
+        self._give_back = give_back
+        self._has_ended = False
+
+    @property
+    def is_open(self) -> bool:
+        return self._running.is_open
+
+    @property
+    def figures(self) -> tuple[float | None, float | None, float | None]:
+        """What start, carrying and returning took so far, in seconds."""
+        return self._running.figures.as_tuple()
+
+    def cell(self, code: str) -> None:
+        """Runs it there; ends as it ended."""
+        try:
+            self._running.cell(code)
+        finally:
+            self._after()
+
+    def close(self) -> None:
+        """Brings all back, and ends the engine."""
+        try:
+            self._running.close()
+        finally:
+            self._after()
+
+    def abandon(self) -> None:
+        """Ends the engine: all variables are as they were before. May be called again."""
+        self._running.abandon()
+        self._after()
+
+    def _after(self) -> None:
+        self._elsewhere.say_of(self._running)
+        if not self.is_open and not self._has_ended:
+            self._has_ended = True
+            self._give_back()

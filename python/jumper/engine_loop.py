@@ -1,7 +1,7 @@
 """What an engine does from its start to its end.
 
 1. It comes to the kernel, as JUMPER_ENGINE_CHANNEL says, and tells who it is (see `protocol`).
-2. It takes over what it shares with the kernel, the state and the cell, runs it, gives all back.
+2. It takes over what it shares with the kernel and the state, runs cells, gives all back.
 3. It returns, so that a launcher can do what it does when a script ends.
 
 It ends with the kernel, whatever the cell does. SIGINT reaches the cell only.
@@ -20,6 +20,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +28,7 @@ from . import _native, engine_hooks, protocol
 
 if TYPE_CHECKING:
     from .engine_shell import EngineShell
+    from .relay import Outcome
     from .state import Arrived
 
 PARENT: Final = 4  # a pidfd of the kernel, with a channel that is inherited
@@ -125,9 +127,12 @@ class Engine:
             protocol.SETUP: self._set_up,
             protocol.STATE: self._load,
             protocol.RUN: self._run,
+            protocol.BACK: self._back,
             protocol.AGAIN: self._again,
         }
+        self._outcomes: list[Outcome] = []  # of the cells so far
         self._results: list[Any] = []
+        self._before: Any = None  # surroundings and traits, before the first cell
 
     def serve(self, wait_s: float | None) -> bool:
         """Until the kernel has had enough, or is gone, or has said nothing for that long.
@@ -174,14 +179,26 @@ class Engine:
 
     def _run(self, received: _native.Received) -> None:
         from . import surroundings
+        from .relay import told_exception
 
-        code, options, inputs = protocol.read(received.payload)
+        code, stays, options, inputs = protocol.read(received.payload)
         self._shell.begin_history(*inputs)
-        before = surroundings.take()  # again: modules have come with the state
-        traits = self._shell.traits()
+        if self._before is None:  # not earlier: modules have come with the state
+            self._before = surroundings.take(), self._shell.traits()
         with self._traced(options["execution_count"]):
             outcome = self._shell.run(code, **options)
+        outcome.number = options["execution_count"]
+        told = told_exception(outcome.exception) if stays else None
+        if stays:  # it is raised in its own cell
+            outcome.exception = None
+        self._outcomes.append(outcome)
+        protocol.send(self._channel, protocol.RAN, outcome.parts()[0], told)
+
+    def _back(self, _: _native.Received) -> None:
+        from . import surroundings
+
         try:
+            before, traits = self._before or (surroundings.take(), self._shell.traits())
             around = protocol.Around(
                 surroundings.differences(before, surroundings.take()),
                 self._shell.sources(self._known),
@@ -195,7 +212,8 @@ class Engine:
         except Exception as error:  # noqa: BLE001  (memory is short: anything may)
             protocol.send(self._channel, protocol.FAILED, f"{type(error).__name__}: {error}")
         else:
-            self._results = outcome.parts()
+            parts = [outcome.parts() for outcome in self._outcomes]
+            self._results = [[len(one) for one in parts], *chain.from_iterable(parts)]
             self._give_back()
 
     def _again(self, received: _native.Received) -> None:

@@ -142,12 +142,14 @@ class Extension:
             self._finish(cell, "ok", None)
         self._finish_live(cell)
         self.magics.close_widget()
+        self.magics.groups.close()
         self.magics.elsewhere.close()
         self.session.close("the extension was unloaded")
         atexit.unregister(self.close)
 
     def close(self) -> None:
         """The interpreter ends."""
+        self.magics.groups.close()
         self.magics.elsewhere.close()
         self.session.close(why_it_ends(self.shell))
 
@@ -164,6 +166,7 @@ class Extension:
     def post_run_cell(self, result: ExecutionResult | None) -> None:
         try:
             self._guarded(self._end, result)
+            self.magics.groups.after_cell()
             self.magics.elsewhere.after_cell(self.shell.user_ns)
             self._look_back()
             self._tell()

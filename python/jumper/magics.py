@@ -27,6 +27,7 @@ from . import (
     elsewhere,
     exporting,
     finer,
+    groups,
     guard,
     plotting,
     scorep,
@@ -35,14 +36,14 @@ from . import (
 )
 from ._native import Error, Report, Session, Status
 from .live import Live
-from .session import find, find_all, program
+from .session import find, find_all, find_group, program
 from .settings import LEVELS, SETTINGS, Settings
 
 # What can be asked, with what stands after it and what it says.
 VERBS: Final = {
     "status": ("", "what is measured, how often, where it is kept, what is missing and why"),
     "set": ("NAME=VALUE …", "changes settings until the kernel ends"),
-    "summary": ("[CELL] [--level L]", "what a cell used; without CELL the last one"),
+    "summary": ("[CELL|GROUP] [--level L]", "what a cell used; without CELL the last one"),
     "plot": (
         "[CELLS|--live] [--metrics M,…] [--level L] [--between cut|show] [--widget|-o FILE]",
         "curves of cells: 3-5, #2-#4 or all of them; without CELLS the last one",
@@ -52,6 +53,10 @@ VERBS: Final = {
     "compare": ("CELL CELL [--level L]", "two runs side by side: figures and code"),
     "total": ("[--level L]", "all cells together: time, core-hours, memory, I/O, GPU-hours"),
     "export": ("[CELLS] [--level L] [--to NAME|-o FILE]", "samples as a variable or a file"),
+    "group": (
+        'begin [NAME] [--with "LAUNCHER"|scorep]|end|abort',
+        "the cells until `end` are one measurement, with a launcher in one process of their own",
+    ),
     "save": ("FILE", "a copy of the recording, to be opened elsewhere"),
     "guard": ("memory=95%|off", "interrupts a cell before it fills memory; without more: is it on"),
     "open": ("last|FILE [QUESTION …]", "an earlier recording, to read"),
@@ -74,7 +79,7 @@ VERBS: Final = {
 QUESTIONS: Final = ("summary", "plot", "history", "code", "compare", "total", "export")
 CELLS: Final = (
     "CELL: n is the latest run of In [n], #k entry k of the history, -1 the last cell. "
-    "CELLS: several of them, or ranges: 3-5, #2-#4, all."
+    "CELLS: several of them, or ranges: 3-5, #2-#4, all; GROUP: g1, g-1 the last one, or its name."
 )
 DOCTOR_S: Final = 60  # each of its checks has a limit of its own; all together 41 s
 CARRYING: Final = ("pickler", "transport", "workers", "backend", "carry_report")
@@ -96,6 +101,7 @@ class JumperMagics(Magics):
         self._relay: finer.Relay | None = None
         self.elsewhere = elsewhere.Elsewhere(settings)
         self.score_p = scorep.ScoreP(self.elsewhere)
+        self.groups = groups.Groups(session, self.elsewhere, self.score_p)
 
     @line_cell_magic
     def jumper(self, line: str, cell: str | None = None) -> None:
@@ -112,6 +118,7 @@ class JumperMagics(Magics):
         %jumper export [CELLS] --to NAME    samples as a variable; -o FILE: as a file
         %jumper carry [pickler=P] [transport=T] [workers=N]
                                             how variables go to a process of a cell's own
+        %jumper group begin [NAME]|end      the cells between are one measurement
         %jumper save FILE                   a copy of the recording, to be opened elsewhere
         %jumper guard memory=95%|off        interrupts a cell before it fills memory
         %jumper open last|FILE              an earlier recording; then a question, as summary
@@ -121,7 +128,7 @@ class JumperMagics(Magics):
         %jumper help                        the same with all that can be set
 
         CELL: n is the latest run of In [n], #k entry k of the history, -1 the last cell.
-        CELLS: several of them, or ranges: 3-5, #2-#4, all.
+        CELLS: several of them, or ranges: 3-5, #2-#4, all; or a group: g1, or its name.
         """
         try:
             verb, *arguments = shlex.split(line) or ["status"]
@@ -131,7 +138,7 @@ class JumperMagics(Magics):
                 return
             _one_of("verb with a cell below it", verb, CELL_VERBS)
             wish = elsewhere.parse(arguments) if verb == "run" else self.score_p.wish(arguments)
-        except (ValueError, Error) as error:
+        except (ValueError, Error, elsewhere.NotStarted) as error:
             raise UsageError(f"%jumper: {error}") from None
         runner = self.elsewhere if verb == "run" else self.score_p
         try:
@@ -166,6 +173,7 @@ class JumperMagics(Magics):
             ("where", f"{status.where} ({views.size(status.size_bytes)})"),
             ("keeps", _kept(status)),
             ("cells", str(status.cells)),
+            *([("group", self.groups.state)] if self.groups.title else []),
             *([("guard", self._guard_text())] if self._guard_percent else []),
             ("sampler", sampler),
             ("its cost", "not yet known" if cost is None else f"{cost:.2g} % of one core"),
@@ -208,11 +216,39 @@ class JumperMagics(Magics):
         of = of or self._session
         level, cells = _take_level(arguments)
         _refuse("summary", cells[1:])
-        cell = find(of.cells(), cells[0] if cells else "-1")
+        known = of.cells()
+        level = level or self._settings.level
+        group = find_group(known, cells[0]) if cells else None
+        if group is not None:
+            self._publish_group(of, group, level)
+            return
+        cell = find(known, cells[0] if cells else "-1")
         if isinstance(of, Session):
             of.wait(cell.index)
-        level = level or self._settings.level
         self._publish(views.bundle(of.summary(cell.index, level), level))
+
+    def _publish_group(self, of: Session | Report, group: int, level: str) -> None:
+        _settle(of)
+        self._publish(views.bundle(of.group_summary(group, level), level))
+
+    def _group(self, arguments: list[str]) -> None:
+        if not arguments:
+            self._publish(views.table([("group", self.groups.state)]))
+            return
+        step, *words = arguments
+        _one_of("step of a group", step, groups.STEPS)
+        if step != "begin":
+            _refuse("group", words)
+        if step == "end":
+            index = self.groups.end()
+            if any(cell.group == index for cell in self._session.cells()):
+                self._publish_group(self._session, index, self._settings.level)
+            else:
+                self._publish(views.table([("group", f"g{index} has ended without a cell")]))
+            return
+        begins = step == "begin"
+        said = self.groups.begin(self.shell, words) if begins else self.groups.abort()
+        self._publish(views.table([("group", said)]))
 
     def _plot(self, arguments: list[str], of: Session | Report | None = None) -> None:
         wanted = plotting.parse(arguments)
@@ -446,6 +482,8 @@ def completions(line: str) -> tuple[str, ...]:
         return tuple(f"{name}=" for name in (CARRYING if verb == "carry" else CHANGEABLE))
     if verb == "plot":
         return plotting.completions(words)
+    if verb == "group":
+        return groups.STEPS if len(words) == 1 else ()
     if verb == "guard":
         return ("memory=", "off")
     if verb == "open":

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from . import _native, exporting, page, views
-from .session import find_all
+from .session import find_all, find_group
 
 LEVELS: Final = ("process", "user", "job", "node")
 OPTIONS: Final = ("--metrics", "--level", "--between", "--live", "--widget", "-o", "--force")
@@ -34,6 +34,7 @@ class Wanted:
     live: bool = False
     widget: bool = False
     force: bool = False
+    group: str = ""  # as `g1 train`, when exactly its cells are wanted: see `chosen`
 
 
 def parse(arguments: Sequence[str]) -> Wanted:
@@ -89,7 +90,10 @@ def _file(name: str) -> Path:
 
 def chosen(of: Recorded, wanted: Wanted) -> list[int]:
     """The cells' history indices; the last one's samples are there, as far as they come soon."""
-    cells = find_all(of.cells(), ",".join(wanted.cells or ["-1"]))
+    known = of.cells()
+    cells = find_all(known, ",".join(wanted.cells or ["-1"]))
+    if len(wanted.cells) == 1 and find_group(known, wanted.cells[0]) is not None:
+        wanted.group = f"g{cells[0].group} {cells[0].group_name}".rstrip()
     indices = [cell.index for cell in cells]
     if isinstance(of, _native.Session):
         of.wait(indices[-1])
@@ -113,6 +117,7 @@ def draw(
         most_buckets=most_buckets,
         cut=wanted.cut,
         window=window,
+        group=wanted.group,
     )
 
 
@@ -189,7 +194,7 @@ def figures(data: str) -> dict[str, Any]:
         {key: cell[key] for key in ("index", "execution_count", "begin_s", "end_s")}
         for cell in plot["cells"]
     ]
-    head = {key: plot[key] for key in ("version", "begin_wall_s", "level")}
+    head = {key: plot[key] for key in ("version", "begin_wall_s", "level", "group") if key in plot}
     return {"plot": {**head, "cells": cells, "metrics": metrics}}
 
 

@@ -7,10 +7,12 @@
     ERRORS    with the end from which the cell's descriptor 2 is read
                                          ->
     LOADED    {name: why it can't be}    ->  (then STATE again, without those names)
-                                         <-  RUN       the cell
+                                         <-  RUN       a cell; whether more may follow
     MESSAGE   what the cell shows        ->  any number, from any thread and forked child
     ASK       number, prompt, password   ->
                                          <-  ANSWER    number, text
+    RAN       how it ended               ->  (then RUN again, or)
+                                         <-  BACK      no more cells
     AROUND    what else has changed      ->
     DONE      the head; with the segment's descriptor, sealed
     FAILED    why there is no DONE       ->
@@ -39,12 +41,14 @@ AROUND: Final = 5
 DONE: Final = 6
 FAILED: Final = 7
 ERRORS: Final = 8
+RAN: Final = 9
 SETUP: Final = 16
 STATE: Final = 17
 RUN: Final = 18
 ANSWER: Final = 19
 END: Final = 20
 AGAIN: Final = 21
+BACK: Final = 22
 
 
 class Sends(Protocol):
@@ -83,7 +87,7 @@ class Hello(NamedTuple):
 
 
 class Around(NamedTuple):
-    """What a cell has changed beside variables."""
+    """What the cells have changed beside variables."""
 
     surroundings: Any  # surroundings.Differences
     sources: dict[str, tuple[int, str]]  # of cells in the cell: see relay.know_sources

@@ -6,9 +6,11 @@ terminal get what they would get from a cell that runs here. Called by the threa
 cell, between its begin and its end.
 """
 
+import io
 import os
+import pickle
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
@@ -42,6 +44,7 @@ class Outcome:
     raised: bool = False  # else, if not ok, showing a value has failed
     payload: list[dict[str, Any]] = field(default_factory=list)
     after: list[Message] = field(default_factory=list)  # what was sent after the error
+    number: int = 0  # the cell's, as in In [number]
     exception: BaseException | None = None
     results: list[Any] = field(default_factory=list)  # what the display hook was given
 
@@ -61,6 +64,34 @@ class Outcome:
     @property
     def value(self) -> Any:
         return self.results[-1] if self.results else None
+
+
+class _Known(pickle.Unpickler):
+    """Of what this process has imported, and the notebook hasn't made."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module == "__main__" or module not in sys.modules:
+            raise pickle.UnpicklingError(module)
+        return super().find_class(module, name)
+
+
+def told_exception(error: BaseException | None) -> bytes | None:
+    """What `known_exception` takes, where that can be; nothing of the notebook's own is called."""
+    if error is None or any(kind.__module__ == "__main__" for kind in type(error).__mro__):
+        return None
+    try:
+        return pickle.dumps(error)
+    except Exception:  # noqa: BLE001  (what it holds may be anything)
+        return None
+
+
+def known_exception(told: bytes | None) -> BaseException | None:
+    """An exception of a cell whose variables stay in the engine: None where it can't come."""
+    try:
+        error = None if told is None else _Known(io.BytesIO(told)).load()
+    except Exception:  # noqa: BLE001
+        return None
+    return error if isinstance(error, BaseException) else None
 
 
 def know_sources(shell: Any, sources: Mapping[str, tuple[int, str]]) -> None:
@@ -129,11 +160,15 @@ class Relay:
         manager, number = self._shell.history_manager, self._shell.execution_count - 1
         return manager.input_hist_raw[:number], manager.input_hist_parsed[:number]
 
+    def flush(self) -> None:
+        """What this process has written comes before what the engine writes."""
+        sys.stdout.flush()
+        sys.stderr.flush()
+
     def begin(self, cell: str) -> str:
         """The code to run of a cell magic's `cell`; later tracebacks here will show its lines."""
         code = cell.removesuffix("\n")  # IPython's: names of code depend on it
-        sys.stdout.flush()
-        sys.stderr.flush()
+        self.flush()
         shell = self._shell
         try:
             transformed = shell.transform_cell(code)
@@ -204,7 +239,7 @@ class Relay:
 
     def raise_outcome(self, outcome: Outcome) -> None:
         """The cell's end here: results, payload, and its error once, as the engine has it."""
-        self._keep(outcome.results)
+        self._keep(outcome)
         for payload in outcome.payload:
             self._pay(payload)
         if outcome.after:
@@ -217,13 +252,26 @@ class Relay:
             # As ipykernel has it when showing a value has failed; the message has been sent.
             self._shell._last_traceback_during_displayhook = True  # noqa: SLF001
 
-    def _keep(self, results: list[Any]) -> None:
+    def keep(self, outcomes: Iterable[Outcome]) -> None:
+        """The values of earlier cells, each by its number."""
+        shell = self._shell
+        now = shell.execution_count
+        ahead = now - shell.displayhook.prompt_count
+        try:
+            for outcome in outcomes:
+                shell.execution_count = outcome.number + ahead
+                self._keep(outcome, in_its_cell=False)
+        finally:
+            shell.execution_count = now
+
+    def _keep(self, outcome: Outcome, *, in_its_cell: bool = True) -> None:
         """`_`, `__`, `_n` and `Out[n]`."""
         hook = self._shell.displayhook
-        for value in results:
+        for value in outcome.results:
             hook.check_for_underscore()
             hook.update_user_ns(value)
-            hook.fill_exec_result(value)
+            if in_its_cell:
+                hook.fill_exec_result(value)
 
     def _pay(self, payload: dict[str, Any]) -> None:
         shell, source = self._shell, payload.get("source")

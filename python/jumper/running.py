@@ -1,17 +1,29 @@
-"""One cell in an engine, seen from the kernel: carried there, run, listened to, brought back.
+"""Cells in an engine, seen from the kernel: carried there, run, listened to, brought back.
+
+One cell, as a rule (`Run.run`); or many, one after the other (`Run.open`, `Run.cell`, `Run.close`).
 
 The kernel's variables change in one step at the end, or not at all: an engine that dies, is killed
 or can't tell leaves them as they were.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final
 
 from . import protocol
 from .engine import FOREVER, Engine, EngineDied, Interrupts, NotBroughtBack
-from .relay import END_OF_INPUT, Outcome, Relay, know_sources, known_sources, put_traits
+from .relay import (
+    END_OF_INPUT,
+    Outcome,
+    Relay,
+    know_sources,
+    known_exception,
+    known_sources,
+    put_traits,
+)
 from .views import size
 
 MANY: Final = 3  # interrupts …
@@ -65,7 +77,15 @@ class _Stops:
 
 
 class Run:
-    """Of one cell of `shell`; `engines` gives the process (see `spare`)."""
+    """Of cells of `shell`; `take` gives the process (see `spare`).
+
+    Each of `run`, `open`, `cell` and `close` is called within a cell of the kernel's. What it
+    raises beside a cell's own errors means that the engine is gone: NotStarted and jumper.Error
+    when no engine came, EngineDied when it went too soon, NotBroughtBack, KeyboardInterrupt,
+    TimeoutError. All variables are then as they were before `run` or `open`.
+    """
+
+    scope = "cell"  # what the user calls the time since then
 
     def __init__(
         self,
@@ -78,7 +98,7 @@ class Run:
     ) -> None:
         self.figures = Figures()
         self.notes: list[str] = []  # for the user, each a sentence
-        self.left: dict[str, str] = {}
+        self.left: dict[str, str] | None = None  # what stays here, and why; until it is said
         self._shell = shell
         self._take = take
         self._wish = wish
@@ -87,45 +107,101 @@ class Run:
         self._relay = Relay(shell)
         self._stops = _Stops()
         self._interrupted_s: list[float] = []
-        self._interrupts = Interrupts()
+        self._interrupts: Interrupts
         self._around: protocol.Around | None = None
+        self._engine: Engine | None = None
+        self._carried: Any = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._engine is not None
 
     def run(self, cell: str) -> None:
-        """Ends as the cell ended there: returns or raises.
-
-        Raises NotStarted and jumper.Error when no engine came, EngineDied when it went too soon,
-        NotBroughtBack, KeyboardInterrupt, TimeoutError.
-        """
-        with self._interrupts:
-            outcome = self._elsewhere(self._relay.begin(cell))
+        """Ends as the cell ended there: returns or raises."""
+        with self._held():
+            with self._using():
+                code = self._relay.begin(cell)
+                self._begin()
+                self._serve(code, stays=False)
+                (outcome,) = self._bring_back()
+            self._finish()
             self._relay.raise_outcome(outcome)
 
-    def _elsewhere(self, code: str) -> Outcome:
+    def open(self) -> None:
+        """Carries the variables to an engine."""
+        self.scope = "group"
+        with self._held(), self._using():
+            self._begin()
+
+    def cell(self, code: str) -> None:
+        """Runs one more cell there; ends as it ended, and the engine stays."""
+        self._relay.flush()
+        with self._held():
+            with self._using():
+                outcome = self._serve(code, stays=True)
+            self._relay.raise_outcome(outcome)
+
+    def close(self) -> None:
+        """Brings everything back, and the values of all cells."""
+        with self._held():
+            with self._using():
+                outcomes = self._bring_back()
+            self._finish()
+            self._relay.keep(outcomes)
+
+    def abandon(self) -> None:
+        """Ends the engine; nothing comes back."""
+        self._finish()
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        with Interrupts() as self._interrupts:
+            yield
+
+    @contextmanager
+    def _using(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as error:
+            self._finish()
+            told = self._told(error)
+            if told is error:
+                raise
+            raise told from None
+
+    def _told(self, error: BaseException) -> BaseException:
+        """What the user gets for it, once the engine has ended."""
+        if type(error) is EngineDied:
+            return EngineDied(f"{error}; {self._unchanged}")
+        if isinstance(error, KeyboardInterrupt):
+            said = str(error) or f"the {self.scope} was interrupted before it ran"
+            return _plain(KeyboardInterrupt, said)
+        return error
+
+    def _finish(self) -> None:
+        """Nothing of it stays: a traceback that keeps this keeps no variables alive."""
+        carried, self._carried = self._carried, None
+        engine, self._engine = self._engine, None
+        if carried is not None:
+            carried.forget()
+        if engine is not None:
+            engine.finish()
+
+    def _begin(self) -> None:
         begin_s = time.monotonic()
         from . import state  # with cloudpickle: not before a cell needs it
 
-        carried = state.Carried(self._shell, self._choice)
-        engine = self._take(self._wish.launcher)
-        try:
-            started_s = time.monotonic()
-            head, descriptor = self._pack(carried)
-            packed_s = time.monotonic()
-            engine_came = self._meet(engine, descriptor)
-            self._carry(engine, carried, head, descriptor)
-            carried_s = time.monotonic()
-            self.figures.start_s = started_s - begin_s + engine_came - packed_s
-            self.figures.carry_s = packed_s - started_s + carried_s - engine_came
-            self.left = dict(carried.left)
-            self._serve(engine, carried, code)
-            return self._bring_back(engine, carried)
-        except EngineDied as error:
-            raise EngineDied(f"{error}; {UNCHANGED}") from None
-        except KeyboardInterrupt as error:
-            said = str(error) or "the cell was interrupted before it ran"
-            raise _plain(KeyboardInterrupt, said) from None
-        finally:
-            carried.forget()
-            engine.finish()
+        carried = self._carried = state.Carried(self._shell, self._choice)
+        engine = self._engine = self._take(self._wish.launcher)
+        started_s = time.monotonic()
+        head, descriptor = self._pack(carried)
+        packed_s = time.monotonic()
+        engine_came = self._meet(engine, descriptor)
+        self._carry(engine, carried, head, descriptor)
+        carried_s = time.monotonic()
+        self.figures.start_s = started_s - begin_s + engine_came - packed_s
+        self.figures.carry_s = packed_s - started_s + carried_s - engine_came
+        self.left = dict(carried.left)
 
     def _pack(self, carried: Any) -> tuple[bytes, int]:
         self._interrupts.raises = True
@@ -133,7 +209,8 @@ class Run:
             packed: tuple[bytes, int] = carried.pack()
         except Exception as error:  # noqa: BLE001  (no space; classes of the user's)
             raise NotBroughtBack(
-                f"the cell has not run: the variables can't be carried: {_said(error)}; {UNCHANGED}"
+                f"the {self.scope} has not run: the variables can't be carried: {_said(error)}; "
+                f"{self._unchanged}"
             ) from None
         finally:
             self._interrupts.raises = False
@@ -182,38 +259,54 @@ class Run:
 
     # ---- while the cell runs ----
 
-    def _serve(self, engine: Engine, carried: Any, code: str) -> None:
-        engine.send(protocol.RUN, code, self._relay.options(), self._relay.inputs())
+    def _serve(self, code: str, *, stays: bool) -> Outcome:
+        """How the cell has ended; its values and its exception come with the variables."""
+        engine = self._open_engine()
+        self._stops = _Stops()
+        self._interrupted_s = []
+        engine.send(protocol.RUN, code, stays, self._relay.options(), self._relay.inputs())
         if self._wish.timeout_s is not None:
             self._plan_timeout(engine, time.monotonic() + self._wish.timeout_s)
+        parts, exception = self._listen(engine, protocol.RAN)
+        outcome = Outcome.of_parts(parts, known_exception(exception))
+        if stays:
+            outcome, self._stops = self._in_time(outcome), _Stops()
+        return outcome
+
+    def _open_engine(self) -> Engine:
+        if self._engine is None:
+            raise EngineDied("the engine has ended")
+        return self._engine
+
+    def _fetch(self, engine: Engine) -> None:
+        """All that comes back is here then, loaded, and nothing of it put yet."""
+        engine.send(protocol.BACK)
+        while refused := self._taken_back(*self._listen(engine, protocol.DONE)):
+            engine.send(protocol.AGAIN, refused)
+
+    def _listen(self, engine: Engine, wanted: int) -> Any:
+        """Until such a message is here: its content."""
         try:
-            self._listen(engine, carried)
+            while True:
+                kind, content = engine.receive(
+                    self._show, self._stops.next_s, self._interrupts.descriptor
+                )
+                self._pass_interrupts(engine)
+                self._stops.act()
+                if kind == wanted:
+                    return content
+                if kind == protocol.MESSAGE:
+                    self._publish(*content)
+                elif kind == protocol.ASK:
+                    self._answer(engine, *content)
+                elif kind == protocol.AROUND:
+                    self._around = protocol.Around(*content)
+                elif kind == protocol.FAILED:
+                    raise self._not_brought_back(content[0])
         except EngineDied:
             if self._stops.why:
                 raise self._stopped() from None
             raise
-
-    def _listen(self, engine: Engine, carried: Any) -> None:
-        """Until all that comes back is here, loaded, and nothing of it put yet."""
-        while True:
-            kind, content = engine.receive(
-                self._show, self._stops.next_s, self._interrupts.descriptor
-            )
-            self._pass_interrupts(engine)
-            self._stops.act()
-            if kind == protocol.MESSAGE:
-                self._publish(*content)
-            elif kind == protocol.ASK:
-                self._answer(engine, *content)
-            elif kind == protocol.AROUND:
-                self._around = protocol.Around(*content)
-            elif kind == protocol.DONE:
-                refused = _taken_back(carried, *content)
-                if not refused:
-                    return
-                engine.send(protocol.AGAIN, refused)
-            elif kind == protocol.FAILED:
-                raise _not_brought_back(content[0])
 
     def _answer(self, engine: Engine, number: int, prompt: str, password: bool) -> None:
         try:
@@ -276,36 +369,59 @@ class Run:
 
     def _stopped(self) -> BaseException:
         if self._stops.why == "interrupts":
-            return KeyboardInterrupt(f"the engine was ended; {UNCHANGED}")
+            return KeyboardInterrupt(f"the engine was ended; {self._unchanged}")
         return _plain(
             TimeoutError,
             f"the cell took longer than {self._wish.timeout_s:g} s and didn't end on an interrupt, "
-            f"so its engine was ended; {UNCHANGED}",
+            f"so its engine was ended; {self._unchanged}",
         )
 
-    def _bring_back(self, engine: Engine, carried: Any) -> Outcome:
-        """Whatever becomes of the engine now changes nothing."""
+    def _bring_back(self) -> list[Outcome]:
+        """Of each cell. Whatever becomes of the engine now changes nothing."""
+        engine, carried = self._open_engine(), self._carried
+        self._fetch(engine)
         said = engine.end(
             self._show, lambda: self._pass_interrupts(engine), self._interrupts.descriptor
         )
         self.notes += [said] if said else []
         begin_s = time.monotonic()
         try:
-            outcome = Outcome.of_parts(*carried.apply())
+            counts, *parts = carried.apply()
+            left = iter(parts)
+            outcomes = [Outcome.of_parts(*islice(left, count)) for count in counts]
         except Exception as error:  # noqa: BLE001
-            raise _not_brought_back(_said(error)) from None
+            raise self._not_brought_back(_said(error)) from None
         self.notes += carried.notes
         if carried.lost:
             lost = ", ".join(f"{name} ({why})" for name, why in carried.lost.items())
-            self._note(f"made by the cell, and can't be brought here: {lost}")
+            self._note(f"made by the {self.scope}, and can't be brought here: {lost}")
         if self._around is not None:
             self._put_around(self._around)
         self.figures.return_s = time.monotonic() - begin_s
         if self._reports:
             self.notes.append(_report(self.figures, carried, self._choice))
+        return [self._in_time(outcome) for outcome in outcomes]
+
+    def _in_time(self, outcome: Outcome) -> Outcome:
         if self._stops.why == "timeout":
             return _too_late(outcome, self._wish.timeout_s or 0.0)
         return outcome
+
+    def _taken_back(self, head: bytes, descriptor: int) -> dict[str, str]:
+        try:
+            refused: dict[str, str] = self._carried.take_back(head, descriptor)
+        except Exception as error:  # noqa: BLE001  (loading runs code of the user's classes)
+            raise self._not_brought_back(_said(error)) from None
+        return refused
+
+    def _not_brought_back(self, why: str) -> NotBroughtBack:
+        return NotBroughtBack(
+            f"what the {self.scope} has done can't be brought back: {why}; {self._unchanged}"
+        )
+
+    @property
+    def _unchanged(self) -> str:
+        return f"all variables are as they were before the {self.scope}"
 
     def _put_around(self, around: protocol.Around) -> None:
         from . import surroundings
@@ -316,14 +432,11 @@ class Run:
         self.notes += around.notes
         if around.threads:
             ended = ", ".join(around.threads)
-            self._note(f"threads of the cell have ended with its engine: {ended}")
+            self._note(f"threads of the {self.scope} have ended with its engine: {ended}")
 
     def _note(self, sentence: str) -> None:
         if sentence not in self.notes:
             self.notes.append(sentence)
-
-
-UNCHANGED: Final = "all variables are as they were before the cell"
 
 
 def _said(error: BaseException) -> str:
@@ -342,18 +455,6 @@ def _report(figures: Figures, carried: Any, choice: Any) -> str:
     there, back = size(carried.there_bytes), size(carried.back_bytes)
     carry_s, return_s = figures.carry_s or 0.0, figures.return_s or 0.0
     return f"carried {there} there in {carry_s:.3g} s ({by}), {back} back in {return_s:.3g} s"
-
-
-def _taken_back(carried: Any, head: bytes, descriptor: int) -> dict[str, str]:
-    try:
-        refused: dict[str, str] = carried.take_back(head, descriptor)
-    except Exception as error:  # noqa: BLE001  (loading runs code of the user's classes)
-        raise _not_brought_back(_said(error)) from None
-    return refused
-
-
-def _not_brought_back(why: str) -> NotBroughtBack:
-    return NotBroughtBack(f"what the cell has done can't be brought back: {why}; {UNCHANGED}")
 
 
 def _plain(kind: type[BaseException], said: str) -> BaseException:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from . import programs, vampir
-from .elsewhere import Elsewhere, seconds
+from .elsewhere import Elsewhere, OpenRun, seconds
 from .engine import Engine, EngineDied, NotStarted
 from .experiment import Experiment
 from .exporting import options
@@ -124,15 +124,19 @@ class ScorePRun(Run):
         besides = {"PYTHONSAFEPATH": "1", programs.PATH: programs.path_without_here()}
         return Engine(launcher, besides=besides | self._experiment.variables)
 
-    def run(self, cell: str) -> None:
-        try:
-            super().run(cell)
-        except (EngineDied, NotStarted) as error:
-            raise type(error)("; ".join([str(error), *self._left_behind()])) from None
-        except BaseException:
-            if not self._has_reported:
-                self.notes += self._left_behind()
-            raise
+    def _told(self, error: BaseException) -> BaseException:
+        told = super()._told(error)
+        if isinstance(error, EngineDied | NotStarted):
+            return type(told)("; ".join([str(told), *self._left_behind()]))
+        if not self._has_reported:
+            self.notes += self._left_behind()
+        return told
+
+    def abandon(self) -> None:
+        was_open = self.is_open
+        super().abandon()
+        if was_open:
+            self.notes += self._left_behind()
 
     def _left_behind(self) -> list[str]:
         """What is to be said of an engine that didn't come to its end."""
@@ -149,8 +153,9 @@ class ScorePRun(Run):
                 self._memory = found[1] or ""
             self._line = self._line.rpartition("\n")[2][-LINE_MOST:]
 
-    def _bring_back(self, engine: Engine, carried: Any) -> Outcome:
-        outcome = super()._bring_back(engine, carried)
+    def _bring_back(self) -> list[Outcome]:
+        engine = self._open_engine()
+        outcomes = super()._bring_back()
         self._has_reported = True
         waited = engine.has_failed or self._experiment.wait(self._pause)
         marked = self._experiment.mark() if engine.has_failed else None
@@ -163,8 +168,10 @@ class ScorePRun(Run):
         if self._score_p.opens_vampir:
             self.notes.append(self._open())
         if not waited:
-            raise KeyboardInterrupt("the cell was done; only its experiment was waited for")
-        return outcome
+            raise KeyboardInterrupt(
+                f"the {self.scope} was done; only its experiment was waited for"
+            )
+        return outcomes
 
     def _pause(self, wait_s: float) -> bool:
         waiting = select.poll()
@@ -209,3 +216,7 @@ class ScoreP:
     def run(self, shell: Any, cell: str, wish: Wish) -> None:
         """Raises NotStarted, and what the cell raises."""
         self._elsewhere.run(shell, cell, wish, partial(ScorePRun, self))
+
+    def open(self, shell: Any, wish: Wish) -> OpenRun:
+        """Many cells in one engine and one experiment. Raises NotStarted, and as `Run.open`."""
+        return self._elsewhere.open(shell, wish, partial(ScorePRun, self))

@@ -61,9 +61,12 @@ def find(cells: Sequence[_native.CellInfo], name: str) -> _native.CellInfo:
     """
     kind, digits = (name[0], name[1:]) if name[:1] in ("#", "-") else ("", name)
     if not digits.isascii() or not digits.isdigit():
+        group = find_group(cells, name)
+        if group is not None:
+            raise ValueError(f"{name} is a group of cells, and this question is about one cell")
         raise ValueError(
             f"{name!r} names no cell: give n for In [n], #k for entry k of the history, "
-            "or -1 for the last cell"
+            "or -1 for the last cell; and no group of cells has that name"
         )
     if not cells:
         raise ValueError("no cell has been measured yet: run one, then ask again")
@@ -81,15 +84,43 @@ def find(cells: Sequence[_native.CellInfo], name: str) -> _native.CellInfo:
     raise ValueError(f"there is {what}: the history has {known}; `%jumper history` lists them")
 
 
+GROUP: Final = re.compile(r"g(-?)([0-9]{1,18})")
+
+
+def is_group_name(name: str) -> bool:
+    """Whether it means a group by its number: `g2`, or `g-1`, the last one."""
+    return GROUP.fullmatch(name) is not None
+
+
+def find_group(cells: Sequence[_native.CellInfo], name: str) -> int | None:
+    """The number of the group that is meant: by number, or the latest of that name.
+
+    None: it means no group. Raises ValueError for a number that no group with cells has.
+    """
+    numbers = sorted({cell.group for cell in cells if cell.group is not None})
+    by_number = GROUP.fullmatch(name)
+    if by_number is None:
+        named = [cell.group for cell in cells if name and cell.group_name == name]
+        return named[-1] if named else None
+    number = int(by_number[2])
+    if by_number[1] and 1 <= number <= len(numbers):
+        return numbers[-number]
+    if by_number[1] or number not in numbers:
+        known = ", ".join(f"g{one}" for one in numbers[-8:])
+        there = f"those with cells are {known}" if known else "no cell is in a group"
+        raise ValueError(f"there is no group {name}: {there}")
+    return number
+
+
 RANGE: Final = re.compile(r"(#?)([0-9]{1,18})-(#?)([0-9]{1,18})")
 
 
 def find_all(cells: Sequence[_native.CellInfo], text: str = "all") -> list[_native.CellInfo]:
     """The cells that are meant, each once, in the order of the history.
 
-    Between commas or spaces: what `find` knows; `3-5`, the latest runs of In [3] to In [5];
-    `#2-#4`, entries 2 to 4; `all`, every cell that has finished. Raises ValueError with the whole
-    sentence.
+    Between commas or spaces: what `find` knows; a group, as `find_group` has it; `3-5`, the latest
+    runs of In [3] to In [5]; `#2-#4`, entries 2 to 4; `all`, every cell that has finished. Raises
+    ValueError with the whole sentence.
     """
     chosen: dict[int, _native.CellInfo] = {}
     for name in text.replace(",", " ").split() or ["all"]:
@@ -100,6 +131,10 @@ def find_all(cells: Sequence[_native.CellInfo], text: str = "all") -> list[_nati
                 raise ValueError("no cell has been measured yet: run one, then ask again")
         elif bounds:
             found = _between(cells, *bounds.groups())
+        elif (group := find_group(cells, name)) is not None:
+            found = [cell for cell in cells if cell.group == group and not cell.running]
+            if not found:
+                raise ValueError(f"no cell of group {name} has finished yet")
         else:
             found = [find(cells, name)]
         chosen.update((cell.index, cell) for cell in found)

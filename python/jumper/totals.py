@@ -17,7 +17,7 @@ def total(whole_json: str, history_json: str, level: str) -> views.Bundle:
     if not whole_json:
         raise ValueError("there is no total here: this process is a copy of the kernel (a fork)")
     whole: Summary = json.loads(whole_json)
-    cells: list[Summary] = json.loads(history_json)
+    cells: list[Summary] = [one for one in json.loads(history_json) if "group" not in one]
     numbers = _numbers(whole, cells, level)
     bundle = views.table(_rows(whole, cells, numbers, level))
     bundle[views.JSON_TYPE] = {"version": 1, "total": numbers, "level": level}

@@ -118,14 +118,15 @@ record::Value nanoseconds(std::optional<double> value_s) {
                  : record::unknown(record::State::kNotSupported);
 }
 
+record::EngineTimes engine_times(const std::optional<EngineSeconds>& engine) {
+  if (!engine) return {};
+  return {nanoseconds((*engine)[0]), nanoseconds((*engine)[1]), nanoseconds((*engine)[2])};
+}
+
 void end_cell(bind::Session& session, std::int64_t index, const std::string& outcome,
               std::optional<std::int64_t> execution_count,
               const std::optional<EngineSeconds>& engine) {
-  record::EngineTimes times;
-  if (engine) {
-    times = {nanoseconds((*engine)[0]), nanoseconds((*engine)[1]), nanoseconds((*engine)[2])};
-  }
-  session.watch().end(index, outcome_from(outcome), execution_count, times);
+  session.watch().end(index, outcome_from(outcome), execution_count, engine_times(engine));
 }
 
 // With the GIL held; the work is done without it.
@@ -144,15 +145,28 @@ bind::Rendered summary_of(bind::Session& session, std::int64_t index, const std:
   return bind::render(known_summary(session, index), checked);
 }
 
+template <typename Recorded>
+bind::Rendered group_summary_of(Recorded& recorded, std::int64_t index, const std::string& level) {
+  const std::string checked = bind::checked_level(level);
+  std::optional<store::CellSummary> summary;
+  {
+    const nb::gil_scoped_release released;
+    summary = recorded.group_summary(index);
+  }
+  if (!summary) throw nb::key_error(("no cell in group g" + std::to_string(index)).c_str());
+  return bind::render(*summary, checked);
+}
+
 bind::Table table_of(bind::Session& session, const std::vector<std::int64_t>& indices,
                      const std::string& level) {
   bind::checked_level(level);
   std::optional<bind::Table> table;
   {
     const nb::gil_scoped_release released;
-    session.with_cells(indices, [&](const auto& recording, const auto& cells, auto sources) {
-      table = bind::make_table(recording, cells, std::move(sources), level);
-    });
+    session.with_cells(
+        indices, [&](const auto& recording, const auto& groups, const auto& cells, auto sources) {
+          table = bind::make_table(recording, groups, cells, std::move(sources), level);
+        });
   }
   if (!table) throw nb::key_error("no such cell");
   return std::move(*table);
@@ -173,7 +187,8 @@ bind::Table table_of_report(const bind::Report& report, const std::vector<std::i
     sources.push_back(report.code(index));
   }
   const nb::gil_scoped_release released;
-  return bind::make_table(report.recording(), cells, std::move(sources), level);
+  return bind::make_table(report.recording(), report.recording().groups(), cells,
+                          std::move(sources), level);
 }
 
 nb::list earlier(const nb::str& directory, const std::string& label, const nb::str& own_path,
@@ -194,11 +209,13 @@ nb::list earlier(const nb::str& directory, const std::string& label, const nb::s
 store::PlotRequest plot_request(std::vector<std::int64_t> cells, const std::string& level,
                                 std::vector<std::string> metrics, std::size_t most_buckets,
                                 std::optional<bool> cut,
-                                const std::optional<std::pair<double, double>>& window) {
+                                const std::optional<std::pair<double, double>>& window,
+                                const std::string& group) {
   constexpr std::size_t kMostBuckets = 1U << 16;
   store::PlotRequest request;
   request.cells = std::move(cells);
   request.level = level;
+  request.group = group;
   request.metrics = std::move(metrics);
   request.most_buckets = std::clamp<std::size_t>(most_buckets, 1, kMostBuckets);
   request.cut_between_cells = cut;
@@ -209,10 +226,10 @@ store::PlotRequest plot_request(std::vector<std::int64_t> cells, const std::stri
 template <typename Recorded>
 bind::Plot plot_of(Recorded& recorded, std::vector<std::int64_t> cells, const std::string& level,
                    std::vector<std::string> metrics, std::size_t most_buckets,
-                   std::optional<bool> cut,
-                   const std::optional<std::pair<double, double>>& window) {
+                   std::optional<bool> cut, const std::optional<std::pair<double, double>>& window,
+                   const std::string& group) {
   const store::PlotRequest request =
-      plot_request(std::move(cells), level, std::move(metrics), most_buckets, cut, window);
+      plot_request(std::move(cells), level, std::move(metrics), most_buckets, cut, window, group);
   const nb::gil_scoped_release released;
   return recorded.plot(request);
 }
@@ -283,7 +300,9 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
       .def_ro("begin_wall_ns", &bind::CellInfo::begin_wall_ns)
       .def_ro("duration_s", &bind::CellInfo::duration_s)
       .def_ro("outcome", &bind::CellInfo::outcome)
-      .def_ro("running", &bind::CellInfo::running);
+      .def_ro("running", &bind::CellInfo::running)
+      .def_ro("group", &bind::CellInfo::group)
+      .def_prop_ro("group_name", [](const bind::CellInfo& self) { return text(self.group_name); });
 
   nb::class_<bind::Status>(module, "Status")
       .def_prop_ro("path",
@@ -332,6 +351,18 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
           },
           "index"_a, "timeout_s"_a = 0.05, Released())
       .def(
+          "begin_group",
+          [](bind::Session& self, const std::string& name) {
+            return self.watch().begin_group(name);
+          },
+          "name"_a = "", Released())
+      .def(
+          "end_group",
+          [](bind::Session& self, bool drop, const std::optional<EngineSeconds>& engine) {
+            return self.watch().end_group(drop, engine_times(engine));
+          },
+          nb::kw_only(), "drop"_a = false, "engine"_a = nb::none(), Released())
+      .def(
           "set_rate", [](bind::Session& self, double rate_hz) { self.watch().set_rate(rate_hz); },
           "rate_hz"_a, Released())
       .def(
@@ -354,10 +385,11 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
           [](bind::Session& self, std::int64_t index) { return known_summary(self, index).ticks; },
           "index"_a)
       .def("summary", &summary_of, "index"_a, "level"_a = "process")
+      .def("group_summary", &group_summary_of<bind::Session>, "index"_a, "level"_a = "process")
       .def("history", &bind::Session::history, Released())
       .def("plot", &plot_of<bind::Session>, "cells"_a = nb::make_tuple(), nb::kw_only(),
            "level"_a = "process", "metrics"_a = nb::make_tuple(), "most_buckets"_a = 600,
-           "cut"_a = nb::none(), "window"_a = nb::none())
+           "cut"_a = nb::none(), "window"_a = nb::none(), "group"_a = "")
       .def("cells", &bind::Session::cells, Released())
       .def(
           "code",
@@ -432,10 +464,11 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
             return self.summary(checked_cell(self, index), bind::checked_level(level));
           },
           "index"_a, "level"_a = "process")
+      .def("group_summary", &group_summary_of<const bind::Report>, "index"_a, "level"_a = "process")
       .def("history", &bind::Report::history, Released())
       .def("plot", &plot_of<const bind::Report>, "cells"_a = nb::make_tuple(), nb::kw_only(),
            "level"_a = "process", "metrics"_a = nb::make_tuple(), "most_buckets"_a = 600,
-           "cut"_a = nb::none(), "window"_a = nb::none())
+           "cut"_a = nb::none(), "window"_a = nb::none(), "group"_a = "")
       .def("cells", &bind::Report::cells, Released())
       .def("table", &table_of_report, "indices"_a, "level"_a = "process")
       .def("totals", &bind::Report::totals, Released())

@@ -40,6 +40,10 @@ Rendered Report::summary(std::int64_t index, const std::string& level) const {
   return render(store::summarize(recording_, *recording_.cell(index)), level);
 }
 
+std::optional<store::CellSummary> Report::group_summary(std::int64_t index) const {
+  return group_summary_of(recording_, recording_.groups(), recording_.cells(), index);
+}
+
 std::string Report::code(std::int64_t index) const {
   return recording_.source(*recording_.cell(index));
 }
@@ -50,7 +54,7 @@ History Report::history() const {
   std::vector<std::string> sources;
   sources.reserve(recording_.cells().size());
   for (const store::Cell& cell : recording_.cells()) sources.push_back(recording_.source(cell));
-  return history_of(recording_, recording_.cells(), sources);
+  return history_of(recording_, recording_.groups(), recording_.cells(), sources);
 }
 
 Plot Report::plot(const store::PlotRequest& request) const {
@@ -63,7 +67,9 @@ Plot Report::plot(const store::PlotRequest& request) const {
 std::vector<CellInfo> Report::cells() const {
   std::vector<CellInfo> infos;
   infos.reserve(recording_.cells().size());
-  for (const store::Cell& cell : recording_.cells()) infos.push_back(info_of(recording_, cell));
+  for (const store::Cell& cell : recording_.cells()) {
+    infos.push_back(info_of(recording_, recording_.groups(), cell));
+  }
   return infos;
 }
 

@@ -27,6 +27,7 @@ class Report {
   [[nodiscard]] bool has(std::int64_t index) const { return recording_.cell(index) != nullptr; }
   // Of a cell that there is; `level` as checked_level() gives it.
   [[nodiscard]] Rendered summary(std::int64_t index, const std::string& level) const;
+  [[nodiscard]] std::optional<store::CellSummary> group_summary(std::int64_t index) const;
   [[nodiscard]] std::string code(std::int64_t index) const;
 
   [[nodiscard]] const store::Recording& recording() const noexcept { return recording_; }

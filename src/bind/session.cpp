@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "record/text.hpp"
+#include "store/group_summary.hpp"
 #include "view/history.hpp"
 #include "view/history_page.hpp"
 #include "view/summary.hpp"
@@ -39,23 +40,34 @@ Rendered render(const store::CellSummary& summary, const std::string& level) {
           view::summary_json(summary)};
 }
 
-CellInfo info_of(const store::Recording& recording, const store::Cell& cell) {
+CellInfo info_of(const store::Recording& recording, const std::vector<store::Group>& groups,
+                 const store::Cell& cell) {
+  const auto group = std::ranges::lower_bound(groups, cell.group, {}, &store::Group::index);
+  const bool is_in = group != groups.end() && group->index == cell.group;
   const store::CellSummary summary = store::summarize(recording, cell);
   return {summary.index,
           summary.execution_count,
           summary.begin_wall_ns,
           summary.duration_s,
           std::string(record::outcome_word(summary.outcome)),
-          summary.running};
+          summary.running,
+          is_in ? std::optional(cell.group) : std::nullopt,
+          is_in ? group->name : std::string()};
 }
 
-History history_of(const store::Recording& recording, const std::vector<store::Cell>& cells,
-                   const std::vector<std::string>& sources) {
-  std::vector<view::HistoryRow> rows;
-  rows.reserve(cells.size());
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    rows.push_back({store::summarize(recording, cells[i]), sources[i]});
-  }
+std::optional<store::CellSummary> group_summary_of(const store::Recording& recording,
+                                                   const std::vector<store::Group>& groups,
+                                                   const std::vector<store::Cell>& cells,
+                                                   std::int64_t index) {
+  const auto group = std::ranges::find(groups, index, &store::Group::index);
+  const std::vector<store::Cell> members = store::cells_of(index, cells);
+  if (group == groups.end() || members.empty()) return std::nullopt;
+  return store::summarize_group(recording, *group, members);
+}
+
+History history_of(const store::Recording& recording, const std::vector<store::Group>& groups,
+                   const std::vector<store::Cell>& cells, const std::vector<std::string>& sources) {
+  const std::vector<view::HistoryRow> rows = view::history_rows(recording, groups, cells, sources);
   std::string json = "[";
   for (const view::HistoryRow& row : rows) {
     if (json.size() > 1) json += ',';
@@ -84,6 +96,7 @@ Session::~Session() {
 Session::Known Session::know() {
   // First what isn't acknowledged, then the recording: a mark moves only from there to here.
   const std::vector<watch::PendingCell> pending = watch_->pending_cells();
+  std::vector<record::Group> steps = watch_->pending_groups();
   const bool stalled = watch_->stalled();
   const auto [spill_fd, spill_offset] = watch_->spill();
   if (const int fd = watch_->recording_fd(); fd != recording_fd_) {
@@ -92,7 +105,8 @@ Session::Known Session::know() {
   recording_.set_spill(spill_fd, spill_offset);
   recording_.pause(stalled);
   recording_.refresh();
-  Known known{recording_.cells(), {}};
+  Known known{recording_.cells(), {}, recording_.groups()};
+  for (record::Group& step : steps) store::take_step(std::move(step), known.groups);
   known.sources.resize(known.cells.size());
   for (const watch::PendingCell& one : pending) {
     const auto place = std::lower_bound(
@@ -104,8 +118,9 @@ Session::Known Session::know() {
     }
     if (one.begin.time_ns == 0) continue;  // an end whose begin is in no place that we can read
     known.sources.insert(known.sources.begin() + (place - known.cells.begin()), one.begin.source);
-    known.cells.insert(place, store::Cell{one.begin, one.end, 0});
+    known.cells.insert(place, store::Cell{one.begin, one.end, 0, 0});
   }
+  if (!known.groups.empty()) store::assign_groups(known.groups, known.cells);
   return known;
 }
 
@@ -130,11 +145,18 @@ std::optional<store::CellSummary> Session::summary(std::int64_t index) {
   return std::nullopt;
 }
 
+std::optional<store::CellSummary> Session::group_summary(std::int64_t index) {
+  if (!watch_->is_owner()) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  const Known known = know();
+  return group_summary_of(recording_, known.groups, known.cells, index);
+}
+
 History Session::history() {
   if (!watch_->is_owner()) return {};
   const std::lock_guard lock(mutex_);
   const Known known = know();
-  return history_of(recording_, known.cells, sources_of(known));
+  return history_of(recording_, known.groups, known.cells, sources_of(known));
 }
 
 Plot Session::plot(const store::PlotRequest& request) {
@@ -148,7 +170,10 @@ std::vector<CellInfo> Session::cells() {
   std::vector<CellInfo> infos;
   if (!watch_->is_owner()) return infos;
   const std::lock_guard lock(mutex_);
-  for (const store::Cell& cell : know().cells) infos.push_back(info_of(recording_, cell));
+  const Known known = know();
+  for (const store::Cell& cell : known.cells) {
+    infos.push_back(info_of(recording_, known.groups, cell));
+  }
   return infos;
 }
 
@@ -176,7 +201,7 @@ bool Session::with_cells(const std::vector<std::int64_t>& indices, const Take& t
     sources.push_back(source_of(known, static_cast<std::size_t>(cell - known.cells.begin())));
     cells.push_back(*cell);
   }
-  take(recording_, cells, std::move(sources));
+  take(recording_, known.groups, cells, std::move(sources));
   return true;
 }
 

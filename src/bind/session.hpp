@@ -33,6 +33,8 @@ struct CellInfo {
   double duration_s = 0;
   std::string outcome;
   bool running = false;
+  std::optional<std::int64_t> group;  // that it is in
+  std::string group_name;             // the user's; may be empty
 };
 
 struct Status {
@@ -61,9 +63,15 @@ Rendered render(const store::CellSummary& summary, const std::string& level);
 
 // The answers that a recording gives, live or not. `cells` are those to speak of: the recording's,
 // or these and what only the kernel knows so far.
-History history_of(const store::Recording& recording, const std::vector<store::Cell>& cells,
-                   const std::vector<std::string>& sources);
-CellInfo info_of(const store::Recording& recording, const store::Cell& cell);
+History history_of(const store::Recording& recording, const std::vector<store::Group>& groups,
+                   const std::vector<store::Cell>& cells, const std::vector<std::string>& sources);
+CellInfo info_of(const store::Recording& recording, const std::vector<store::Group>& groups,
+                 const store::Cell& cell);
+// nullopt: there is no such group, or it has no cells.
+std::optional<store::CellSummary> group_summary_of(const store::Recording& recording,
+                                                   const std::vector<store::Group>& groups,
+                                                   const std::vector<store::Cell>& cells,
+                                                   std::int64_t index);
 
 class Session {
  public:
@@ -75,14 +83,16 @@ class Session {
   [[nodiscard]] watch::Watch& watch() noexcept { return *watch_; }
 
   std::optional<store::CellSummary> summary(std::int64_t index);
+  std::optional<store::CellSummary> group_summary(std::int64_t index);
   History history();
   Plot plot(const store::PlotRequest& request);
   std::vector<CellInfo> cells();
   std::optional<std::string> code(std::int64_t index);
   // Hands `take` the cells of these indices with their code, in that order, while nothing else
   // reads the recording. False when one isn't there.
-  using Take = std::function<void(const store::Recording&, const std::vector<store::Cell>&,
-                                  std::vector<std::string> sources)>;
+  using Take =
+      std::function<void(const store::Recording&, const std::vector<store::Group>&,
+                         const std::vector<store::Cell>&, std::vector<std::string> sources)>;
   bool with_cells(const std::vector<std::int64_t>& indices, const Take& take);
   std::string totals();  // the figures of the whole recording, as a summary's JSON
   // A copy into an empty file. Throws base::Error.
@@ -93,6 +103,7 @@ class Session {
   struct Known {  // cells with the code of those that the recording doesn't have yet
     std::vector<store::Cell> cells;
     std::vector<std::optional<std::string>> sources;
+    std::vector<store::Group> groups;
   };
   Known know();  // with mutex_ held
   [[nodiscard]] std::string source_of(const Known& known, std::size_t place) const;

@@ -3,6 +3,8 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "bind/words.hpp"
@@ -56,12 +58,17 @@ view::Sink sink_to(int fd) {
 
 }  // namespace
 
-Table make_table(const store::Recording& recording, const std::vector<store::Cell>& cells,
-                 std::vector<std::string> sources, const std::string& level) {
+Table make_table(const store::Recording& recording, const std::vector<store::Group>& groups,
+                 const std::vector<store::Cell>& cells, std::vector<std::string> sources,
+                 const std::string& level) {
   Table table{store::table_of(recording, cells, level), {}};
   if (recording.machine()) {
     table.head.label = record::escaped(recording.machine()->label, kMostLabelBytes);
     table.head.host = record::escaped(recording.machine()->host, kMostLabelBytes);
+  }
+  for (const store::Group& group : groups) {
+    if (std::ranges::find(cells, group.index, &store::Cell::group) == cells.end()) continue;
+    table.head.groups.push_back(group);
   }
   for (std::size_t i = 0; i < cells.size(); ++i) {
     table.head.cells.push_back({store::summarize(recording, cells[i]), std::move(sources[i])});

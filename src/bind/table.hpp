@@ -14,8 +14,9 @@ struct Table {
 };
 
 // With what only a table of these cells can say; `sources` is the code of each.
-Table make_table(const store::Recording& recording, const std::vector<store::Cell>& cells,
-                 std::vector<std::string> sources, const std::string& level);
+Table make_table(const store::Recording& recording, const std::vector<store::Group>& groups,
+                 const std::vector<store::Cell>& cells, std::vector<std::string> sources,
+                 const std::string& level);
 
 void add_table(nanobind::module_& module);
 

@@ -57,6 +57,7 @@ class Reader {
   void operator()(State& value) { enumerator(value, State::kVanished); }
   void operator()(Outcome& value) { enumerator(value, Outcome::kDied); }
   void operator()(GapReason& value) { enumerator(value, GapReason::kReplaced); }
+  void operator()(GroupStep& value) { enumerator(value, GroupStep::kDropped); }
   void operator()(EndCause& value) { enumerator(value, EndCause::kOutOfMemory); }
   void operator()(std::vector<std::int64_t>& values) {
     values.resize(reader_.count(1));
@@ -159,6 +160,11 @@ void fields(auto& field, auto& record)
 {
   each(field, record.wall_ns);
 }
+void fields(auto& field, auto& record)
+  requires std::is_same_v<std::remove_cvref_t<decltype(record)>, Group>
+{
+  each(field, record.index, record.time_ns, record.step, record.name, record.engine);
+}
 
 void fields(auto& field, auto& record)
   requires std::is_same_v<std::remove_cvref_t<decltype(record)>, Device>
@@ -232,6 +238,8 @@ std::optional<Record> decode(ChunkKind kind, std::string_view payload) {
       return decode_as<NearLimit>(payload);
     case ChunkKind::kTold:
       return decode_as<Told>(payload);
+    case ChunkKind::kGroup:
+      return decode_as<Group>(payload);
     case ChunkKind::kPlainRow:
     case ChunkKind::kSealedRows:
       break;
@@ -254,6 +262,7 @@ ChunkKind kind_of(const Record& record) noexcept {
     ChunkKind operator()(const Stacks&) const { return ChunkKind::kStacks; }
     ChunkKind operator()(const NearLimit&) const { return ChunkKind::kNearLimit; }
     ChunkKind operator()(const Told&) const { return ChunkKind::kTold; }
+    ChunkKind operator()(const Group&) const { return ChunkKind::kGroup; }
   };
   return std::visit(Kinds{}, record);
 }

@@ -47,8 +47,9 @@ enum class ChunkKind : std::uint8_t {
   kStacks = 13,
   kNearLimit = 14,
   kTold = 15,
+  kGroup = 16,
 };
-inline constexpr ChunkKind kLastChunkKind = ChunkKind::kTold;  // larger: a newer writer's
+inline constexpr ChunkKind kLastChunkKind = ChunkKind::kGroup;  // larger: a newer writer's
 
 ChunkKind kind_of(const Record& record) noexcept;
 

@@ -21,6 +21,7 @@ enum class MessageKind : std::uint8_t {
   kMoved = 12,
   kStalled = 13,
   kVisibleDevices = 14,
+  kGroup = 15,
 };
 
 struct Encoder {
@@ -55,6 +56,10 @@ struct Encoder {
   void operator()(const NearLimit& near) const {
     kind(MessageKind::kNearLimit);
     encode(Record(near), out);
+  }
+  void operator()(const Group& group) const {
+    kind(MessageKind::kGroup);
+    encode(Record(group), out);
   }
   void operator()(const VisibleDevices& visible) const {
     kind(MessageKind::kVisibleDevices);
@@ -140,6 +145,8 @@ std::optional<Message> decode_message(std::string_view bytes) {
     }
     case MessageKind::kNearLimit:
       return record_as<NearLimit>(ChunkKind::kNearLimit, payload);
+    case MessageKind::kGroup:
+      return record_as<Group>(ChunkKind::kGroup, payload);
     case MessageKind::kMoved: {
       Moved moved;
       const std::uint8_t reason = reader.u8();

@@ -1,7 +1,7 @@
 #pragma once
 // What kernel and sampler tell each other: one message on the socket pair = one byte of kind, then
-// the payload. Cells and settings are coded as in the recording. Both sides treat what comes in
-// as hostile bytes.
+// the payload. Cells, groups and settings are coded as in the recording. Both sides treat what
+// comes in as hostile bytes.
 
 #include <cstdint>
 #include <optional>
@@ -83,7 +83,7 @@ struct VisibleDevices {
 };
 
 using Message = std::variant<CellBegin, CellEnd, Settings, Close, Ack, Spill, Hello, AskStacks,
-                             Stacks, Guard, NearLimit, Moved, Stalled, VisibleDevices>;
+                             Stacks, Guard, NearLimit, Moved, Stalled, VisibleDevices, Group>;
 
 void encode_message(const Message& message, std::string& out);
 

@@ -195,6 +195,26 @@ struct CellEnd {
   EngineTimes engine = {};
 };
 
+// ---- groups of cells ----
+
+enum class GroupStep : std::uint8_t {
+  kBegun = 0,
+  kEnded = 1,
+  kDropped = 2,  // its cells are cells without a group
+};
+
+inline constexpr std::size_t kMostGroupNameBytes = 200;
+
+// Cells that are one measurement: those that began after its begin and ended before its end. One
+// that has no end, or not yet, has all cells after its begin. Groups don't overlap.
+struct Group {
+  std::int64_t index = 0;  // g1, g2, …
+  std::int64_t time_ns = 0;
+  GroupStep step = GroupStep::kBegun;
+  std::string name;         // the user's, with kBegun; may be empty
+  EngineTimes engine = {};  // with kEnded, where its cells ran in one
+};
+
 // ---- losses and the end ----
 
 enum class GapReason : std::uint8_t {
@@ -262,6 +282,6 @@ struct Told {
 
 // Rows are not in here: Sample and Schema are what samples travel in.
 using Record = std::variant<Machine, Schema, Settings, Missing, CellBegin, CellEnd, Gap, End,
-                            Device, Consumers, Stacks, NearLimit, Told>;
+                            Device, Consumers, Stacks, NearLimit, Told, Group>;
 
 }  // namespace record

@@ -65,6 +65,14 @@ std::string counters_text(const EdgeCounters& counters) {
       value_text(counters.children_involuntary_switches));
 }
 
+// " engine_start_ns=…" and so on; empty for what ran in none.
+std::string engine_text(const EngineTimes& engine) {
+  if (!engine.any()) return {};
+  return fmt::format(" engine_start_ns={} engine_carry_ns={} engine_return_ns={}",
+                     value_text(engine.start_ns), value_text(engine.carry_ns),
+                     value_text(engine.return_ns));
+}
+
 std::string mib(Value bytes) {
   return fmt::format("{:.0f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
@@ -129,12 +137,7 @@ struct Line {
         fmt::format("cell_end index={} execution_count={} time_ns={} sample_ns={} outcome={} {}",
                     cell.index, cell.execution_count, cell.time_ns, cell.sample_ns,
                     outcome_word(cell.outcome), counters_text(cell.counters));
-    if (cell.engine.any()) {
-      line += fmt::format(" engine_start_ns={} engine_carry_ns={} engine_return_ns={}",
-                          value_text(cell.engine.start_ns), value_text(cell.engine.carry_ns),
-                          value_text(cell.engine.return_ns));
-    }
-    return line;
+    return line + engine_text(cell.engine);
   }
   std::string operator()(const Gap& gap) const {
     return fmt::format("gap begin_ns={} end_ns={} reason={} text={}", gap.begin_ns, gap.end_ns,
@@ -154,6 +157,11 @@ struct Line {
       line += fmt::format(" {}[{}]={}", quoted(one.name), one.pid, one.memory_bytes);
     }
     return line;
+  }
+  std::string operator()(const Group& group) const {
+    return fmt::format("group index={} time_ns={} step={} name={}", group.index, group.time_ns,
+                       group_step_word(group.step), quoted(group.name)) +
+           engine_text(group.engine);
   }
   std::string operator()(const Told& told) const {
     return fmt::format("told wall_ns={}", told.wall_ns);
@@ -223,6 +231,18 @@ std::string row_line(const Rows& rows, std::size_t row, const Schema& schema, bo
     line += fmt::format(" {}={}", name, value_text(rows.at(column, row)));
   }
   return line;
+}
+
+std::string_view group_step_word(GroupStep step) noexcept {
+  switch (step) {
+    case GroupStep::kBegun:
+      return "begun";
+    case GroupStep::kEnded:
+      return "ended";
+    case GroupStep::kDropped:
+      break;
+  }
+  return "dropped";
 }
 
 std::string_view outcome_word(Outcome outcome) noexcept {

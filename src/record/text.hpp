@@ -15,7 +15,8 @@ std::string to_line(const Record& record);
 // Names come from `schema`; columns beyond it are numbered.
 std::string row_line(const Rows& rows, std::size_t row, const Schema& schema, bool sealed);
 
-std::string_view outcome_word(Outcome outcome) noexcept;  // "ok", "error", "interrupted", "died"
+std::string_view group_step_word(GroupStep step) noexcept;  // "begun", "ended", "dropped"
+std::string_view outcome_word(Outcome outcome) noexcept;    // "ok", "error", "interrupted", "died"
 std::string_view gap_reason_text(
     GapReason reason) noexcept;  // "the sampler was stopped or starved"
 

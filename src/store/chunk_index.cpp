@@ -193,11 +193,15 @@ void ChunkIndex::take(record::NearLimit record, const record::Chunk& /*chunk*/) 
 
 void ChunkIndex::take(record::Told /*record*/, const record::Chunk& /*chunk*/) { told = true; }
 
+void ChunkIndex::take(record::Group record, const record::Chunk& /*chunk*/) {
+  take_step(std::move(record), groups);
+}
+
 void ChunkIndex::take(record::CellBegin record, const record::Chunk& chunk) {
   const auto [place, is_new] = cell_places_.try_emplace(record.index, cells.size());
   if (is_new) {
     record.source = std::string();
-    cells.push_back({std::move(record), std::nullopt, chunk.offset});
+    cells.push_back({std::move(record), std::nullopt, chunk.offset, 0});
     return;
   }
   // Sent again to the next sampler: the same cell.
@@ -267,6 +271,7 @@ void ChunkIndex::settle(bool at_rest) {
       cell_places_[cells[place].begin.index] = place;
     }
   }
+  if (!groups.empty()) assign_groups(groups, cells);
   damages = final_damages_;
   if (!at_rest && !end) return;
   for (const record::Damage& damage : tail_damages_) append_damage(damages, damage);

@@ -86,6 +86,7 @@ class ChunkIndex {
   std::vector<record::NearLimit> near_limits;
   bool told = false;
   std::vector<Cell> cells;
+  std::vector<Group> groups;
   std::optional<record::End> end;
   std::vector<record::Damage> damages;
   std::int64_t first_sample_ns = 0;
@@ -119,6 +120,7 @@ class ChunkIndex {
   void take(record::Stacks record, const record::Chunk& chunk);
   void take(record::NearLimit record, const record::Chunk& chunk);
   void take(record::Told record, const record::Chunk& chunk);
+  void take(record::Group record, const record::Chunk& chunk);
 
   Checkpoint final_;
   std::vector<RowChunk> row_chunks_;

@@ -148,6 +148,7 @@ const PlotMetric* PlotData::metric(std::string_view id) const noexcept {
 PlotData plot_data(const Recording& recording, const std::vector<Cell>& cells,
                    const std::vector<std::string>& sources, const PlotRequest& request) {
   PlotData data;
+  data.group = request.group;
   if (const auto& machine = recording.machine()) {
     data.label = machine->label;
     data.host = machine->host;

@@ -25,6 +25,7 @@ struct PlotWindow {
 struct PlotRequest {
   std::vector<std::int64_t> cells;   // history indices, in any order; empty: all
   std::string level = "process";     // the one first shown
+  std::string group = {};            // whose cells these are: "g1 train"; may be empty
   std::vector<std::string> metrics;  // ids of those first shown, in this order; empty: the usual
   std::size_t most_buckets = 600;
   // Whether the time between cells is left out; nullopt: when it is longer than the cells.
@@ -79,6 +80,7 @@ struct PlotGap {
 
 struct PlotData {
   std::string label, host;
+  std::string group;  // as asked
   double begin_wall_s = 0;
   std::string level;                // as asked for, or the first that has data
   std::vector<std::string> levels;  // with data, in the order process, user, job, node

@@ -232,6 +232,7 @@ const std::vector<record::NearLimit>& Recording::near_limits() const noexcept {
 }
 bool Recording::told() const noexcept { return state_->index.told; }
 const std::vector<Cell>& Recording::cells() const noexcept { return state_->index.cells; }
+const std::vector<Group>& Recording::groups() const noexcept { return state_->index.groups; }
 const std::optional<record::End>& Recording::end() const noexcept { return state_->index.end; }
 const std::vector<record::Damage>& Recording::damages() const noexcept {
   return state_->index.damages;

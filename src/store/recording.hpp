@@ -14,6 +14,7 @@
 #include "base/file.hpp"
 #include "record/log.hpp"
 #include "record/records.hpp"
+#include "store/groups.hpp"
 
 namespace store {
 
@@ -23,6 +24,7 @@ struct Cell {
   record::CellBegin begin;  // its `source` is left empty here: ask Recording::source()
   std::optional<record::CellEnd> end;
   std::size_t source_offset = 0;  // of the chunk that holds the source
+  std::int64_t group = 0;         // which it is in; 0: none
   [[nodiscard]] std::int64_t execution_count() const noexcept;  // the end's, else the begin's
 };
 
@@ -71,7 +73,8 @@ class Recording {
   [[nodiscard]] const std::vector<record::NearLimit>& near_limits() const noexcept;
   // A later kernel has told its user how this recording ended.
   [[nodiscard]] bool told() const noexcept;
-  [[nodiscard]] const std::vector<Cell>& cells() const noexcept;  // by index, ascending
+  [[nodiscard]] const std::vector<Cell>& cells() const noexcept;    // by index, ascending
+  [[nodiscard]] const std::vector<Group>& groups() const noexcept;  // by index, ascending
   [[nodiscard]] const std::optional<record::End>& end() const noexcept;
   [[nodiscard]] const std::vector<record::Damage>& damages() const noexcept;
   [[nodiscard]] std::int64_t first_sample_ns() const noexcept;  // 0: none

@@ -106,32 +106,14 @@ bool comes_before(const record::Consumer& one, const record::Consumer& other) no
 }
 
 // A cell in which others ran has several parts: the same process may be in each.
-void add_consumers(const Recording& recording, const CellSpan& span, CellSummary& summary) {
+void find_consumers(const Recording& recording, const CellSpan& span, CellSummary& summary) {
   for (const record::Consumers& part : recording.consumers()) {
     if (part.begin_ns < span.begin.sample_ns || part.end_ns > span.end.sample_ns) continue;
     summary.other_consumers += std::clamp<std::int64_t>(part.others, 0, kMostOthers);
     summary.other_consumers_cpu_time_s += seconds(part.others_cpu_time_ns);
-    for (const record::Consumer& consumer : part.list) {
-      const auto known = std::ranges::find_if(summary.consumers, [&](const auto& one) {
-        return one.pid == consumer.pid && one.start_ticks == consumer.start_ticks;
-      });
-      if (known == summary.consumers.end()) {
-        summary.consumers.push_back(consumer);
-        continue;
-      }
-      const std::int64_t before_ns = known->cpu_time_ns;
-      *known = consumer;
-      if (__builtin_add_overflow(before_ns, consumer.cpu_time_ns, &known->cpu_time_ns)) {
-        known->cpu_time_ns = std::numeric_limits<std::int64_t>::max();
-      }
-    }
+    add_consumers(part.list, summary);
   }
-  std::ranges::stable_sort(summary.consumers, comes_before);
-  while (summary.consumers.size() > record::kMostConsumers) {
-    ++summary.other_consumers;
-    summary.other_consumers_cpu_time_s += seconds(summary.consumers.back().cpu_time_ns);
-    summary.consumers.pop_back();
-  }
+  largest_consumers(summary);
 }
 
 CellSummary figures_of(const Recording& recording, const Cell& cell, const CellSpan& span) {
@@ -194,10 +176,36 @@ CellSummary figures_of(const Recording& recording, const Cell& cell, const CellS
 
 }  // namespace
 
+void add_consumers(const std::vector<record::Consumer>& consumers, CellSummary& summary) {
+  for (const record::Consumer& consumer : consumers) {
+    const auto known = std::ranges::find_if(summary.consumers, [&](const auto& one) {
+      return one.pid == consumer.pid && one.start_ticks == consumer.start_ticks;
+    });
+    if (known == summary.consumers.end()) {
+      summary.consumers.push_back(consumer);
+      continue;
+    }
+    const std::int64_t before_ns = known->cpu_time_ns;
+    *known = consumer;
+    if (__builtin_add_overflow(before_ns, consumer.cpu_time_ns, &known->cpu_time_ns)) {
+      known->cpu_time_ns = std::numeric_limits<std::int64_t>::max();
+    }
+  }
+}
+
+void largest_consumers(CellSummary& summary) {
+  std::ranges::stable_sort(summary.consumers, comes_before);
+  while (summary.consumers.size() > record::kMostConsumers) {
+    ++summary.other_consumers;
+    summary.other_consumers_cpu_time_s += seconds(summary.consumers.back().cpu_time_ns);
+    summary.consumers.pop_back();
+  }
+}
+
 CellSummary summarize(const Recording& recording, const Cell& cell) {
   const CellSpan span = span_of(recording, cell);
   CellSummary summary = figures_of(recording, cell, span);
-  add_consumers(recording, span, summary);
+  find_consumers(recording, span, summary);
   return summary;
 }
 

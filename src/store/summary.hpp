@@ -51,6 +51,22 @@ struct GapSummary {
   std::string reason;
 };
 
+// Of a cell of a group.
+struct GroupCell {
+  std::int64_t index = 0;
+  std::optional<std::int64_t> execution_count;
+  double duration_s = 0;
+  record::Outcome outcome = record::Outcome::kOk;
+  bool running = false;
+};
+
+struct GroupSummary {
+  std::int64_t index = 0;
+  std::string name;   // the user's; may be empty
+  std::string title;  // "g1 train"
+  std::vector<GroupCell> cells;
+};
+
 struct CellSummary {
   std::int64_t index = 0;
   std::optional<std::int64_t> execution_count;
@@ -60,6 +76,7 @@ struct CellSummary {
   record::Outcome outcome = record::Outcome::kOk;
   std::string outcome_text;         // more about a death: "killed by signal 9 (SIGKILL)"; or empty
   record::EngineTimes engine = {};  // where the cell ran in one
+  std::optional<GroupSummary> group;  // these are the figures of a group, as of a cell #0
   bool running = false;    // no end yet, and the recording isn't over; up to the last sample
   std::int64_t ticks = 0;  // regular samples; edge samples don't count
   std::optional<double> sample_age_s;  // how old the last sample was at the end, when it is old
@@ -76,6 +93,11 @@ struct CellSummary {
   // "<level>" alone stands for its CPU and I/O figures together.
   std::map<std::string, std::string> notes;
 };
+
+// Puts more processes to those of the summary: one that is there already has used both.
+void add_consumers(const std::vector<record::Consumer>& consumers, CellSummary& summary);
+// Leaves the largest, largest first; what the others used is in `other_consumers…`.
+void largest_consumers(CellSummary& summary);
 
 // The summary of a cell. Never throws for what the recording lacks: that is in `unknown`.
 CellSummary summarize(const Recording& recording, const Cell& cell);

@@ -72,7 +72,8 @@ void add_missing(const Recording& recording, const Asked& asked, const TableRows
 Table table_of(const Recording& recording, const std::vector<Cell>& cells, std::string_view level) {
   Table table;
   table.level = level;
-  TableRows rows(recording, table);
+  const bool groups = std::ranges::any_of(cells, [](const Cell& cell) { return cell.group > 0; });
+  TableRows rows(recording, table, groups);
   Asked asked;
   for (const Cell& cell : cells) {
     const CellSpan span = span_of(recording, cell);

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kLevels{"process", "user", "job", "node"};
 constexpr std::string_view kCapacity = ".capacity_millicores";
-constexpr std::size_t kKeys = 4;
 constexpr std::size_t kMostColumns = 8192;  // a hostile schema may name a million
 constexpr double kMillicores = 1000;
 constexpr double kPercent = 100;
@@ -43,7 +42,7 @@ std::string_view TableRows::Recorded::metric() const noexcept {
   return std::string_view(full_name).substr(full_name.find('.') + 1);
 }
 
-TableRows::TableRows(const Recording& recording, Table& table)
+TableRows::TableRows(const Recording& recording, Table& table, bool groups)
     : recording_(recording), table_(table) {
   for (const char* name :
        {"cell_index", "execution_count", "time_unix_ns", "since_cell_begin_ns"}) {
@@ -51,6 +50,11 @@ TableRows::TableRows(const Recording& recording, Table& table)
         {name, std::string(unit_of(name)), TableColumn::Kind::kKey, {}, {}, false});
     names_.insert(name);
   }
+  if (groups) {
+    table_.columns.push_back({"group_index", "", TableColumn::Kind::kKey, {}, {}, false});
+    names_.insert("group_index");
+  }
+  keys_ = table_.columns.size();
 }
 
 void TableRows::add_cell(const Cell& cell, const CellSpan& span, const GapTable& gaps) {
@@ -145,9 +149,13 @@ void TableRows::add_row(const Cell& cell, const CellSpan& span, const GapTable& 
   table_.columns[1].any_unknown = table_.columns[1].any_unknown || count < 0;
   table_.columns[2].numbers.push_back(recording_.wall_ns(time_ns));
   table_.columns[3].numbers.push_back(time_ns - span.begin.time_ns);
+  if (keys_ > 4) {
+    table_.columns[4].numbers.push_back(cell.group > 0 ? cell.group : kNoNumber);
+    table_.columns[4].any_unknown = table_.columns[4].any_unknown || cell.group <= 0;
+  }
   times_ns_.push_back(time_ns);
   ++table_.rows;
-  for (std::size_t i = kKeys; i < table_.columns.size(); ++i) {
+  for (std::size_t i = keys_; i < table_.columns.size(); ++i) {
     TableColumn& column = table_.columns[i];
     if (column.kind == TableColumn::Kind::kRate) {
       column.rates.push_back(std::nan(""));

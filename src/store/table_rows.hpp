@@ -35,8 +35,8 @@ class TableRows {
     [[nodiscard]] std::string_view metric() const noexcept;
   };
 
-  // Both must outlive it. Puts the keys into the table.
-  TableRows(const Recording& recording, Table& table);
+  // Both must outlive it. Puts the keys into the table; `groups`: with one for a cell's group.
+  TableRows(const Recording& recording, Table& table, bool groups);
 
   // Throws base::Error when the table would be too large.
   void add_cell(const Cell& cell, const CellSpan& span, const GapTable& gaps);
@@ -74,7 +74,8 @@ class TableRows {
   std::map<std::string, double, std::less<>> cores_;            // of a level, in the cell at hand
   std::vector<Rising> rising_;                                  // as recorded_
   std::vector<std::int64_t> times_ns_;                          // of the cell's rows
-  std::size_t first_row_ = 0;                                   // of the cell
+  std::size_t keys_ = 0;
+  std::size_t first_row_ = 0;  // of the cell
 };
 
 }  // namespace store

@@ -36,6 +36,12 @@ Json counters_json(const record::EdgeCounters& counters) {
           {"children_involuntary_switches", value_json(counters.children_involuntary_switches)}};
 }
 
+Json engine_json(const record::EngineTimes& engine) {
+  return {{"start_ns", value_json(engine.start_ns)},
+          {"carry_ns", value_json(engine.carry_ns)},
+          {"return_ns", value_json(engine.return_ns)}};
+}
+
 Json execution_count_json(std::int64_t count) {
   return count == record::kNoExecutionCount ? Json(nullptr) : Json(count);
 }
@@ -101,11 +107,7 @@ struct Objects {
               {"sample_ns", cell.sample_ns},
               {"outcome", record::outcome_word(cell.outcome)},
               {"counters", counters_json(cell.counters)}};
-    if (cell.engine.any()) {
-      json["engine"] = {{"start_ns", value_json(cell.engine.start_ns)},
-                        {"carry_ns", value_json(cell.engine.carry_ns)},
-                        {"return_ns", value_json(cell.engine.return_ns)}};
-    }
+    if (cell.engine.any()) json["engine"] = engine_json(cell.engine);
     return json;
   }
   Json operator()(const record::Gap& gap) const {
@@ -137,6 +139,15 @@ struct Objects {
             {"memory_bytes", near.memory_bytes},
             {"limit_bytes", near.limit_bytes},
             {"largest", std::move(largest)}};
+  }
+  Json operator()(const record::Group& group) const {
+    Json json{{"kind", "group"},
+              {"index", group.index},
+              {"time_ns", group.time_ns},
+              {"step", record::group_step_word(group.step)},
+              {"name", group.name}};
+    if (group.engine.any()) json["engine"] = engine_json(group.engine);
+    return json;
   }
   Json operator()(const record::Told& told) const {
     return {{"kind", "told"}, {"wall_ns", told.wall_ns}};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -10,6 +11,7 @@
 #include "base/error.hpp"
 #include "record/text.hpp"
 #include "store/ending.hpp"
+#include "store/group_summary.hpp"
 #include "store/recording.hpp"
 #include "store/summary.hpp"
 #include "tools/notebook.hpp"
@@ -69,13 +71,23 @@ int report(const ReportOptions& options) {
   if (is_notebook(options.path)) return report_notebook(options);
   const store::Recording recording = store::Recording::open(options.path);
   if (!options.json) print_header(recording);
-  for (const store::Cell& cell : recording.cells()) {
-    const store::CellSummary summary = store::summarize(recording, cell);
+  const auto print_summary = [&](const store::CellSummary& summary) {
     if (options.json) {
       fmt::print("{}\n", view::summary_json(summary));
     } else {
       fmt::print("\n{}\n", view::summary_text(summary, options.level));
     }
+  };
+  const auto& cells = recording.cells();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    print_summary(store::summarize(recording, cells[i]));
+    // A group comes behind its last cell.
+    if (cells[i].group == 0 || (i + 1 < cells.size() && cells[i + 1].group == cells[i].group)) {
+      continue;
+    }
+    const auto group = std::ranges::find(recording.groups(), cells[i].group, &store::Group::index);
+    const auto members = store::cells_of(cells[i].group, cells);
+    print_summary(store::summarize_group(recording, *group, members));
   }
   if (!options.json) print_end(recording);
   for (const record::Damage& damage : recording.damages()) {

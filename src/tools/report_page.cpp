@@ -34,11 +34,14 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 std::string cells_text(const std::vector<view::HistoryRow>& rows) {
   double seconds = 0;
   std::size_t failed = 0;
+  std::size_t cells = 0;
   for (const view::HistoryRow& row : rows) {
+    if (row.summary.group) continue;  // its cells are there, too
+    ++cells;
     seconds += row.summary.duration_s;
     failed += !row.summary.running && row.summary.outcome != record::Outcome::kOk ? 1 : 0;
   }
-  std::string text = fmt::format("{}, {} together", rows.size(), view::seconds_text(seconds));
+  std::string text = fmt::format("{}, {} together", cells, view::seconds_text(seconds));
   if (failed > 0) text += fmt::format(", {} not ok", failed);
   return text;
 }
@@ -127,10 +130,8 @@ std::vector<std::string> remarks_of(const store::Recording& recording) {
 view::RunPage page_of(const store::Recording& recording, const std::string& level) {
   view::RunPage page;
   std::vector<std::string> sources;
-  for (const store::Cell& cell : recording.cells()) {
-    sources.push_back(recording.source(cell));
-    page.rows.push_back({store::summarize(recording, cell), sources.back()});
-  }
+  for (const store::Cell& cell : recording.cells()) sources.push_back(recording.source(cell));
+  page.rows = view::history_rows(recording, recording.groups(), recording.cells(), sources);
   page.title = recording.machine() ? record::escaped(recording.machine()->label, kMostLabelBytes)
                                    : std::string("a recording");
   page.facts = facts_of(recording, page.rows);

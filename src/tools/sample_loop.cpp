@@ -260,6 +260,8 @@ class Loop {
       guard_.end_cell();
       end->sample_ns = last_sample_ns_;
       push(*end, record::Ack{end->index, true, last_sample_ns_});
+    } else if (auto* group = std::get_if<record::Group>(&mark)) {
+      push(std::move(*group));
     } else if (auto* guard = std::get_if<record::Guard>(&mark)) {
       guard_.set(*guard);
     } else if (const auto* visible = std::get_if<record::VisibleDevices>(&mark)) {

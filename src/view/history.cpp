@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "record/text.hpp"
+#include "store/group_summary.hpp"
 #include "view/escape.hpp"
 #include "view/units.hpp"
 
@@ -44,7 +45,8 @@ Fields fields_of(const HistoryRow& row, bool with_day) {
   const store::CellSummary& summary = row.summary;
   Fields fields;
   fields.fill(std::string(kUnknown));
-  fields[0] = fmt::format("#{}", summary.index);
+  fields[0] = summary.group ? fmt::format("g{}", summary.group->index)
+                            : fmt::format("{}#{}", row.group.empty() ? "" : "· ", summary.index);
   if (summary.execution_count) fields[1] = fmt::format("In [{}]", *summary.execution_count);
   fields[2] = base::local_time(summary.begin_wall_ns).substr(with_day ? 0 : 11);
   fields[3] = seconds_text(summary.duration_s);
@@ -68,6 +70,31 @@ bool is_right_aligned(std::size_t column) noexcept {
 }
 
 }  // namespace
+
+std::vector<HistoryRow> history_rows(const store::Recording& recording,
+                                     const std::vector<store::Group>& groups,
+                                     const std::vector<store::Cell>& cells,
+                                     const std::vector<std::string>& sources) {
+  std::vector<HistoryRow> rows;
+  rows.reserve(cells.size());
+  std::int64_t last = 0;
+  std::string title;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (cells[i].group != last) {
+      last = cells[i].group;
+      title.clear();
+      const auto group = std::ranges::lower_bound(groups, last, {}, &store::Group::index);
+      if (group != groups.end() && group->index == last) {
+        HistoryRow& row = rows.emplace_back();
+        row.summary = store::summarize_group(recording, *group, store::cells_of(last, cells));
+        title = row.summary.group->title;
+        row.source = group->name;
+      }
+    }
+    rows.push_back({store::summarize(recording, cells[i]), sources[i], title});
+  }
+  return rows;
+}
 
 std::string history_text(const std::vector<HistoryRow>& rows) {
   if (rows.empty()) return std::string(kNone);

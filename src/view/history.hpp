@@ -1,5 +1,5 @@
 #pragma once
-// The history: one row a cell, oldest first.
+// The history: one row a cell, oldest first; a group has one before its cells.
 
 #include <string>
 #include <vector>
@@ -9,10 +9,17 @@
 
 namespace view {
 
-struct HistoryRow {
+struct HistoryRow {  // of a cell, or of a group, as its summary says
   store::CellSummary summary;
-  std::string source;  // the beginning of the cell's code
+  std::string source;      // the beginning of the cell's code
+  std::string group = {};  // that the cell is in: "g1 train"; may be empty
 };
+
+// The rows of cells, whose code is `sources`, and of their groups.
+std::vector<HistoryRow> history_rows(const store::Recording& recording,
+                                     const std::vector<store::Group>& groups,
+                                     const std::vector<store::Cell>& cells,
+                                     const std::vector<std::string>& sources);
 
 // A plain table with a header: #k, In [n], begin (local time), duration, CPU, peak memory, I/O,
 // outcome, first line of the code. "no cell has been measured yet" when empty.

@@ -57,17 +57,25 @@ Json entry_of(const HistoryRow& row, std::size_t most_code) {
   }
   const auto own = gpu_percent(process);
   const std::string_view code = beginning(row.source, most_code);
-  return {{"index", summary.index},
-          {"execution_count", or_null(summary.execution_count)},
-          {"begin", summary.begin},
-          {"duration_s", summary.duration_s},
-          {"cpu_percent", or_null(cpu_percent)},
-          {"memory_bytes", or_null(memory_bytes)},
-          {"io_bytes", or_null(io_bytes)},
-          {"gpu_percent", or_null(own ? own : gpu_percent(level_of(summary, "node")))},
-          {"outcome", summary.running ? "running" : record::outcome_word(summary.outcome)},
-          {"code", code},
-          {"is_cut", code.size() < row.source.size()}};
+  Json entry = {{"index", summary.index},
+                {"execution_count", or_null(summary.execution_count)},
+                {"begin", summary.begin},
+                {"duration_s", summary.duration_s},
+                {"cpu_percent", or_null(cpu_percent)},
+                {"memory_bytes", or_null(memory_bytes)},
+                {"io_bytes", or_null(io_bytes)},
+                {"gpu_percent", or_null(own ? own : gpu_percent(level_of(summary, "node")))},
+                {"outcome", summary.running ? "running" : record::outcome_word(summary.outcome)},
+                {"code", code},
+                {"is_cut", code.size() < row.source.size()}};
+  if (!row.group.empty()) entry["group"] = row.group;
+  if (summary.group) {
+    entry["label"] = "g" + std::to_string(summary.group->index);
+    // Just before its cells, when the rows are in their order.
+    const auto& cells = summary.group->cells;
+    entry["index"] = cells.empty() ? 0 : static_cast<double>(cells.front().index) - 0.5;
+  }
+  return entry;
 }
 
 }  // namespace

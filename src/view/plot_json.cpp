@@ -208,6 +208,10 @@ std::string plot_json(const store::PlotData& data) {
   out.text(one_line(data.label, kMostName));
   out.key("host");
   out.text(one_line(data.host, kMostName));
+  if (!data.group.empty()) {
+    out.key("group");
+    out.text(one_line(data.group, kMostName));
+  }
   out.key("begin_wall_s");
   out.seconds(data.begin_wall_s);
   out.key("level");

@@ -77,6 +77,8 @@ std::string metric_sentence(const store::PlotData& data, const store::PlotMetric
 
 std::string plot_title(const store::PlotData& data) {
   std::string text = one_line(data.label, kMostLabel);
+  const std::string group = one_line(data.group, kMostLabel);
+  if (!group.empty()) text += (text.empty() ? "" : " · ") + group;
   const std::string cells = cells_text(data);
   if (!cells.empty()) text += (text.empty() ? "" : " · ") + cells;
   const double seconds = shown_seconds(data);

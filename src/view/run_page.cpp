@@ -85,9 +85,14 @@ std::string history_section(const std::vector<HistoryRow>& rows) {
 }
 
 std::string cell_section(const HistoryRow& row, const std::string& level) {
-  return fmt::format("<details id=\"cell-{}\"><summary>{}</summary><pre>{}</pre>{}</details>\n",
-                     row.summary.index, html_escaped(summary_title(row.summary)),
-                     html_escaped(row.source), summary_html(row.summary, level));
+  const auto& group = row.summary.group;
+  const std::string id =
+      group ? fmt::format("group-{}", group->index) : fmt::format("cell-{}", row.summary.index);
+  const std::string code =
+      group ? std::string() : fmt::format("<pre>{}</pre>", html_escaped(row.source));
+  return fmt::format("<details id=\"{}\"><summary>{}</summary>{}{}</details>\n", id,
+                     html_escaped(summary_title(row.summary)), code,
+                     summary_html(row.summary, level));
 }
 
 }  // namespace

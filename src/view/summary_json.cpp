@@ -110,6 +110,18 @@ Json engine_object(const record::EngineTimes& engine) {
           {"return_s", time(engine.return_ns)}};
 }
 
+Json group_object(const store::GroupSummary& group) {
+  Json cells = Json::array();
+  for (const store::GroupCell& cell : group.cells) {
+    const std::string word(record::outcome_word(cell.outcome));
+    cells.push_back({{"index", cell.index},
+                     {"execution_count", integer(cell.execution_count)},
+                     {"duration_s", seconds(cell.duration_s)},
+                     {"outcome", cell.running ? Json(nullptr) : Json(word)}});
+  }
+  return {{"index", group.index}, {"name", group.name}, {"cells", std::move(cells)}};
+}
+
 Json level_object(const store::LevelSummary& level) {
   Json json;
   json["capacity"] = {{"cores", optional_number(level.capacity_cores, percent)},
@@ -143,6 +155,7 @@ std::string summary_json(const store::CellSummary& summary) {
   Json json;
   json["version"] = kVersion;
   json["cell"] = cell_object(summary);
+  if (summary.group) json["group"] = group_object(*summary.group);
   if (summary.engine.any()) json["engine"] = engine_object(summary.engine);
   json["ticks"] = summary.ticks;
   json["gaps"] = Json::array();

@@ -171,6 +171,24 @@ void add_engine(const record::EngineTimes& engine, std::vector<SummaryLine>& lin
   lines.push_back({"engine", text, std::nullopt});
 }
 
+// A group's cells, as many as a line has room for.
+void add_cells(const store::GroupSummary& group, std::vector<SummaryLine>& lines) {
+  constexpr std::size_t kMostCells = 8;
+  std::vector<std::string> parts;
+  for (const store::GroupCell& cell : group.cells) {
+    if (parts.size() == kMostCells) {
+      parts.push_back(fmt::format("{} more", group.cells.size() - kMostCells));
+      break;
+    }
+    const std::string name = cell.execution_count ? fmt::format("In [{}]", *cell.execution_count)
+                                                  : fmt::format("#{}", cell.index);
+    const bool is_ok = cell.running || cell.outcome == record::Outcome::kOk;
+    parts.push_back(fmt::format("{} {}{}{}", name, seconds_text(cell.duration_s), is_ok ? "" : ", ",
+                                is_ok ? "" : record::outcome_word(cell.outcome)));
+  }
+  if (!parts.empty()) lines.push_back({"cells", join(parts), std::nullopt});
+}
+
 // Each reason once, whatever number of figures it is about.
 void add_notes(const CellSummary& summary, const std::vector<std::string>& levels,
                std::vector<SummaryLine>& lines) {
@@ -199,10 +217,18 @@ void add_notes(const CellSummary& summary, const std::vector<std::string>& level
 }  // namespace
 
 std::string summary_title(const CellSummary& summary) {
-  std::string title = summary.execution_count ? fmt::format("In [{}]", *summary.execution_count)
-                                              : fmt::format("#{}", summary.index);
-  title += fmt::format("{}{}{}", kSeparator, summary.running ? "running for " : "",
+  std::string title = summary.group             ? one_line(summary.group->title, kMostReason)
+                      : summary.execution_count ? fmt::format("In [{}]", *summary.execution_count)
+                                                : fmt::format("#{}", summary.index);
+  title += fmt::format("{}{}{}", kSeparator,
+                       summary.running && summary.group ? "open, so far "
+                       : summary.running                ? "running for "
+                                                        : "",
                        seconds_text(summary.duration_s));
+  if (summary.group) {
+    const std::size_t count = summary.group->cells.size();
+    title += fmt::format("{}{} cell{}", kSeparator, count, count == 1 ? "" : "s");
+  }
   if (summary.running || summary.outcome == record::Outcome::kOk) return title;
   title += kSeparator;
   title += record::outcome_word(summary.outcome);
@@ -234,6 +260,7 @@ std::vector<SummaryLine> summary_lines(const CellSummary& summary, const std::st
                                  level.empty() ? "process" : one_line(level, 40)),
                      std::nullopt, true});
   }
+  if (summary.group) add_cells(*summary.group, lines);
   add_engine(summary.engine, lines);
   add_gaps(summary, lines);
   add_notes(summary, shown, lines);

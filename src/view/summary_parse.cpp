@@ -54,11 +54,11 @@ store::Statistics statistics(const Json& json) {
   return {number(at(json, "mean")), number(at(json, "max")), number(at(json, "min"))};
 }
 
-void put_outcome(const Json& json, store::CellSummary& summary) {
+void put_outcome(const Json& json, record::Outcome& outcome) {
   using Outcome = record::Outcome;
   const std::string word = text(json);
   for (const Outcome one : {Outcome::kOk, Outcome::kError, Outcome::kInterrupted, Outcome::kDied}) {
-    if (word == record::outcome_word(one)) summary.outcome = one;
+    if (word == record::outcome_word(one)) outcome = one;
   }
 }
 
@@ -139,6 +139,25 @@ void put_engine(const Json& json, record::EngineTimes& engine) {
   take("return_s", engine.return_ns);
 }
 
+void put_group(const Json& json, store::CellSummary& summary) {
+  if (!json.is_object()) return;
+  store::Group group;
+  group.index = integer(at(json, "index")).value_or(0);
+  group.name = text(at(json, "name")).substr(0, record::kMostGroupNameBytes);
+  store::GroupSummary& found = summary.group.emplace();
+  found = {group.index, group.name, store::group_name(group), {}};
+  const Json& cells = at(json, "cells");
+  if (!cells.is_array()) return;
+  for (const Json& one : cells) {
+    store::GroupCell& cell = found.cells.emplace_back();
+    cell.index = integer(at(one, "index")).value_or(0);
+    cell.execution_count = integer(at(one, "execution_count"));
+    cell.duration_s = seconds(at(one, "duration_s"));
+    cell.running = !at(one, "outcome").is_string();
+    put_outcome(at(one, "outcome"), cell.outcome);
+  }
+}
+
 void put_gaps(const Json& json, store::CellSummary& summary) {
   if (!json.is_array()) return;
   for (const Json& gap : json) {
@@ -197,11 +216,12 @@ std::optional<store::CellSummary> parse_summary(std::string_view json_text) {
   summary.execution_count = integer(at(cell, "execution_count"));
   summary.begin = text(at(cell, "begin"));
   summary.duration_s = seconds(at(cell, "duration_s"));
-  put_outcome(at(cell, "outcome"), summary);
+  put_outcome(at(cell, "outcome"), summary.outcome);
   summary.outcome_text = text(at(cell, "outcome_text"));
   summary.running = flag(at(cell, "running"));
   summary.ticks = integer(at(json, "ticks")).value_or(0);
   put_engine(at(json, "engine"), summary.engine);
+  put_group(at(json, "group"), summary);
   put_gaps(at(json, "gaps"), summary);
   for (const std::string_view name : kLevels) {
     const auto found = levels.find(name);

@@ -101,6 +101,9 @@ std::string table_head_json(const store::Table& table, const TableHead& head) {
                              {"code", cell.source},
                              {"summary", Json::parse(summary_json(cell.summary))}});
   }
+  for (const store::Group& group : head.groups) {
+    json["groups"].push_back({{"index", group.index}, {"name", group.name}});
+  }
   json["gaps"] = Json::array();
   for (const store::TableGap& gap : table.gaps) {
     json["gaps"].push_back({{"cell_index", gap.cell_index},

@@ -74,6 +74,14 @@ bool Unacknowledged::has_end_of(std::int64_t index) const noexcept {
                              [&](const Mark& one) { return is_end_of(one.message, index); });
 }
 
+std::vector<record::Group> Unacknowledged::groups() const {
+  std::vector<record::Group> groups;
+  for (const Mark& one : marks_) {
+    if (const auto* group = std::get_if<record::Group>(&one.message)) groups.push_back(*group);
+  }
+  return groups;
+}
+
 std::vector<PendingCell> Unacknowledged::cells() const {
   std::vector<PendingCell> cells;
   for (const Mark& one : marks_) {

@@ -28,13 +28,15 @@ class Unacknowledged {
   bool send(const Send& send);
   // There is another sampler, or none: all is to be sent again.
   void forget_sent() noexcept;
-  // Forgets the mark, and all before it. False when it isn't here.
+  // Forgets the mark, and all before it: those of groups are acknowledged by the cell after them.
+  // False when it isn't here.
   bool acknowledge(const record::Ack& ack);
 
   [[nodiscard]] bool empty() const noexcept { return marks_.empty(); }
   [[nodiscard]] bool has_unsent() const noexcept;
   [[nodiscard]] bool has_end_of(std::int64_t index) const noexcept;
   [[nodiscard]] std::vector<PendingCell> cells() const;
+  [[nodiscard]] std::vector<record::Group> groups() const;
 
  private:
   struct Mark {

@@ -93,6 +93,28 @@ void Watch::end(std::int64_t index, record::Outcome outcome,
   enqueue(cell);
 }
 
+std::int64_t Watch::begin_group(std::string_view name) {
+  if (!is_live()) return 0;
+  const std::lock_guard lock(mutex_);
+  if (group_is_open_) return 0;
+  group_is_open_ = true;
+  enqueue(record::Group{++groups_,
+                        base::monotonic_ns(),
+                        record::GroupStep::kBegun,
+                        std::string(name.substr(0, record::kMostGroupNameBytes)),
+                        {}});
+  return groups_;
+}
+
+bool Watch::end_group(bool drop, const record::EngineTimes& engine) {
+  if (!is_live()) return false;
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(group_is_open_, false)) return false;
+  const auto step = drop ? record::GroupStep::kDropped : record::GroupStep::kEnded;
+  enqueue(record::Group{groups_, base::monotonic_ns(), step, {}, engine});
+  return true;
+}
+
 bool Watch::wait(std::int64_t index, std::int64_t timeout_ns) {
   if (!is_live()) return false;
   std::unique_lock lock(mutex_);
@@ -177,6 +199,12 @@ std::vector<PendingCell> Watch::pending_cells() {
   const std::lock_guard lock(mutex_);
   if (!closed_) take_messages();
   return pending_.cells();
+}
+
+std::vector<record::Group> Watch::pending_groups() {
+  if (!is_owner()) return {};
+  const std::lock_guard lock(mutex_);
+  return pending_.groups();
 }
 
 int Watch::recording_fd() {

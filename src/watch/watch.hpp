@@ -67,6 +67,13 @@ class Watch {
   void end(std::int64_t index, record::Outcome outcome, std::optional<std::int64_t> execution_count,
            const record::EngineTimes& engine = {});
 
+  // The cells that begin from now on are one measurement; its index, from 1. A cell that runs isn't
+  // in it, nor is one that runs when it ends. 0 in a forked child, after close() and while a group
+  // is open.
+  std::int64_t begin_group(std::string_view name);
+  // Ends the group that is open; `drop`: its cells are cells without a group. False when none is.
+  bool end_group(bool drop, const record::EngineTimes& engine = {});
+
   // Waits until the end of the cell and its sample are in the recording, `timeout_ns` at most.
   // False when they aren't (late, or there is no sampler).
   bool wait(std::int64_t index, std::int64_t timeout_ns);
@@ -90,6 +97,7 @@ class Watch {
   std::vector<std::string> take_warnings();
   // Marks that no sampler has acknowledged; also after close(), when nobody will any more.
   [[nodiscard]] std::vector<PendingCell> pending_cells();
+  [[nodiscard]] std::vector<record::Group> pending_groups();
 
   // Another number after the user's code has closed it, or when the recording goes on in another
   // file; -1 when it can't be opened again. For one reader: it closes what an earlier call gave.
@@ -144,6 +152,8 @@ class Watch {
   std::condition_variable acknowledged_;
   Unacknowledged pending_;
   std::int64_t next_index_ = 1;
+  std::int64_t groups_ = 0;  // so far
+  bool group_is_open_ = false;
   int waiting_ = 0;  // callers that wait for an acknowledgement
   double rate_hz_;
   double guard_percent_ = 0;

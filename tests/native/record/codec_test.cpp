@@ -115,6 +115,7 @@ TEST(Message, BringsEveryMarkBackAsItWas) {
                                       std::get<Stacks>(records[10]),
                                       Guard{95.5},
                                       std::get<NearLimit>(records[11]),
+                                      std::get<Group>(records[13]),
                                       Moved{MoveReason::kReplaced, "/a/b.jumper", "why"},
                                       Stalled{true}};
   for (const Message& message : messages) {

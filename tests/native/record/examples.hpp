@@ -46,6 +46,7 @@ inline std::vector<Record> one_of_each() {
       Stacks{13, "Thread 1:\n  f.py:3 in f\n"},
       NearLimit{14, "the limit of a control group", 95, 100, {{7, 8, "python", 0, 95, false}}},
       Told{15},
+      Group{2, 16, GroupStep::kDropped, "train\xff"},
   };
 }
 

@@ -222,6 +222,29 @@ TEST_F(WatchTest, TakesMoreCellsThanTheSocketHolds) {
   EXPECT_THAT(recording_of(watch).cells(), SizeIs(2000));
 }
 
+TEST_F(WatchTest, KeepsAGroupOverTheDeathOfItsSampler) {
+  Watch watch = make();
+  const auto pid = static_cast<pid_t>(watch.state().sampler_pid.value());
+  run_cell(watch, "before");
+  EXPECT_EQ(watch.begin_group("train"), 1);
+  EXPECT_EQ(watch.begin_group("another"), 0);  // one is open
+  ASSERT_EQ(::kill(pid, SIGSTOP), 0);
+  run_cell(watch, "in it");
+  EXPECT_THAT(watch.pending_groups(), SizeIs(1));
+  ASSERT_EQ(::kill(pid, SIGKILL), 0);
+  EXPECT_TRUE(watch.end_group(false));
+  EXPECT_FALSE(watch.end_group(false));
+  const std::int64_t last = run_cell(watch, "behind");
+  ASSERT_TRUE(await([&] { return watch.wait(last, kLongNs); }));
+  ASSERT_TRUE(await([&] { return watch.pending_cells().empty(); }));
+  EXPECT_THAT(watch.pending_groups(), IsEmpty());
+  const store::Recording recording = recording_of(watch);
+  ASSERT_THAT(recording.groups(), SizeIs(1));
+  EXPECT_EQ(recording.groups()[0].name, "train");
+  EXPECT_EQ(recording.cell(2)->group, 1);
+  EXPECT_EQ(recording.cell(3)->group, 0);
+}
+
 TEST_F(WatchTest, KeepsCellsWhileTheSamplerIsStopped) {
   Watch watch = make();
   const auto pid = static_cast<pid_t>(watch.state().sampler_pid.value());

@@ -1,0 +1,88 @@
+"""Plain cells of the user's that run somewhere else, each in its own place.
+
+Neither input nor history is rewritten: IPython's tree of a cell becomes one call, which is given
+the cell's text. Cells for `%jumper` itself stay, and what nobody is told of (silent requests).
+"""
+
+import ast
+import re
+import threading
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import ExecutionInfo, InteractiveShell
+
+OURS: Final = re.compile(r"\s*(%%?jumper\b|%(re|un)?load_ext\s+jumper\b)")
+# A statement, so it has no value that IPython would show; by no name of the user's.
+CALL: Final = f"if __import__({__name__!r}, fromlist=['run']).run(): pass"
+
+
+def is_ours(text: str) -> bool:
+    """Whether a cell begins with a group's step, or has nothing but lines of ours."""
+    lines = [line for line in text.splitlines() if line.strip() and line.lstrip()[0] != "#"]
+    if not lines or not OURS.match(lines[0]):
+        return False
+    begins = re.match(r"\s*(%%jumper\b|%jumper\s+group\b)", lines[0]) is not None
+    return begins or all(OURS.match(line) for line in lines)
+
+
+class Diverted:
+    """Until `close`, the cells of the thread that made it are given to `take`."""
+
+    def __init__(self, shell: "InteractiveShell", take: Callable[[str], None]) -> None:
+        global _open  # noqa: PLW0603  (the call in a cell's tree has no other way to it)
+        self._shell = shell
+        self._take = take
+        self._thread = threading.get_ident()
+        self._text: str | None = None  # of the cell that begins
+        transformers: list[Any] = shell.ast_transformers
+        transformers.insert(0, self)
+        self._should_run_async = shell.should_run_async
+        shell.should_run_async = self._asks_quietly  # type: ignore[method-assign]
+        shell.events.register("pre_run_cell", self._see)
+        _open = self
+
+    def close(self) -> None:
+        global _open  # noqa: PLW0603
+        _open = None
+        with suppress(ValueError):
+            self._shell.events.unregister("pre_run_cell", self._see)
+        transformers: list[Any] = self._shell.ast_transformers
+        if self in transformers:
+            transformers.remove(self)
+        vars(self._shell).pop("should_run_async", None)
+
+    def _asks_quietly(self, *arguments: Any, **options: Any) -> bool:
+        """IPython compiles a cell to find out, and again where it runs: that warns there."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return bool(self._should_run_async(*arguments, **options))
+
+    def _see(self, info: "ExecutionInfo") -> None:
+        if threading.get_ident() == self._thread:
+            text = str(info.raw_cell or "")
+            self._text = None if is_ours(text) else text
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """As IPython asks each of its `ast_transformers`, once a cell."""
+        is_here = threading.get_ident() == self._thread
+        if not is_here or self._text is None or not getattr(node, "body", None):
+            return node
+        return ast.parse(CALL)
+
+    def run(self) -> None:
+        text, self._text = self._text, None
+        if text is not None:
+            self._take(text)
+
+
+_open: Diverted | None = None
+
+
+def run() -> None:
+    """What a cell's code is instead."""
+    if _open is not None:
+        _open.run()
