@@ -144,7 +144,7 @@ class Elsewhere:
 
 
 class OpenRun:
-    """Cells of one shell in one engine, each within a cell of the kernel's.
+    """Cells of one shell in one engine; each call is within a cell of the kernel's.
 
     Whatever `cell` or `close` raises beside a cell's own errors closes it: see `Run`.
     """
@@ -164,10 +164,10 @@ class OpenRun:
         """What start, carrying and returning took so far, in seconds."""
         return self._running.figures.as_tuple()
 
-    def cell(self, code: str) -> None:
-        """Runs it there; ends as it ended."""
+    def cell(self, code: str, number: int | None = None) -> None:
+        """Runs it there; ends as it ended. `number`: see `Run.cell`."""
         try:
-            self._running.cell(code)
+            self._running.cell(code, number)
         finally:
             self._after()
 

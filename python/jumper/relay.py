@@ -165,8 +165,11 @@ class Relay:
         sys.stdout.flush()
         sys.stderr.flush()
 
-    def begin(self, cell: str) -> str:
-        """The code to run of a cell magic's `cell`; later tracebacks here will show its lines."""
+    def begin(self, cell: str, number: int | None = None) -> str:
+        """The code to run of a cell magic's `cell`; later tracebacks here will show its lines.
+
+        `number`: of another cell than the one that runs.
+        """
         code = cell.removesuffix("\n")  # IPython's: names of code depend on it
         self.flush()
         shell = self._shell
@@ -174,7 +177,8 @@ class Relay:
             transformed = shell.transform_cell(code)
         except Exception:  # noqa: BLE001
             return code
-        shell.compile.cache(transformed, shell.execution_count - 1, raw_code=code)
+        number = shell.execution_count - 1 if number is None else number
+        shell.compile.cache(transformed, number, raw_code=code)
         return code
 
     def publish(self, kind: str, message: Mapping[str, Any], buffers: list[bytes]) -> None:

@@ -133,12 +133,16 @@ class Run:
         with self._held(), self._using():
             self._begin()
 
-    def cell(self, code: str) -> None:
-        """Runs one more cell there; ends as it ended, and the engine stays."""
+    def cell(self, code: str, number: int | None = None) -> None:
+        """Runs one more cell there; ends as it ended, and the engine stays.
+
+        None: it is the kernel's cell that runs now; else the one that was In [number].
+        """
         self._relay.flush()
+        code = code if number is None else self._relay.begin(code, number)
         with self._held():
             with self._using():
-                outcome = self._serve(code, stays=True)
+                outcome = self._serve(code, stays=True, number=number)
             self._relay.raise_outcome(outcome)
 
     def close(self) -> None:
@@ -259,12 +263,15 @@ class Run:
 
     # ---- while the cell runs ----
 
-    def _serve(self, code: str, *, stays: bool) -> Outcome:
+    def _serve(self, code: str, *, stays: bool, number: int | None = None) -> Outcome:
         """How the cell has ended; its values and its exception come with the variables."""
         engine = self._open_engine()
         self._stops = _Stops()
         self._interrupted_s = []
-        engine.send(protocol.RUN, code, stays, self._relay.options(), self._relay.inputs())
+        options = self._relay.options()
+        if number is not None:
+            options["execution_count"] = number
+        engine.send(protocol.RUN, code, stays, options, self._relay.inputs())
         if self._wish.timeout_s is not None:
             self._plan_timeout(engine, time.monotonic() + self._wish.timeout_s)
         parts, exception = self._listen(engine, protocol.RAN)

@@ -241,3 +241,23 @@ def test_an_aborted_score_p_group_says_what_is_left(under_scorep):
     assert aborted.status == "ok", aborted.traceback
     assert re.search("experiment|Score-P", aborted.stderr), aborted.stderr
     assert notebook.run("'x' in dir()").result == "False"
+
+
+def test_collected_cells_run_in_one_engine_within_one_cell(notebook):
+    """As whoever defers cells uses it: each keeps its number."""
+    notebook.run("%jumper set summary=never")
+    ran = notebook.run(
+        "from jumper.extension import _loaded\n"
+        "from jumper.running import Wish\n"
+        "shell = get_ipython()\n"
+        "there = _loaded[shell].magics.elsewhere.open(shell, Wish(('env',)))\n"
+        "there.cell('def f(): return 1 / 0\\nx = 5\\nx', 101)\n"
+        "try:\n    there.cell('f()', 102)\nexcept ZeroDivisionError:\n    failed = True\n"
+        "there.cell('print(x)', 103)\n"
+        "there.close()"
+    )
+    assert ran.status == "ok", ran.traceback
+    assert (ran.result, ran.stdout) == ("5", "5\n")
+    assert notebook.run("x, failed, Out[101]").result == "(5, True, 5)"
+    assert "Cell In[101], line 1, in f()" in notebook.run("f()").traceback
+    assert notebook.run("there.is_open").result == "False"
