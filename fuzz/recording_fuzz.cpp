@@ -1,5 +1,6 @@
 // Any bytes, opened as a recording: every cell is summarised, everything is rendered. Then the same
 // bytes with right checksums, so that the fuzzer gets behind them.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -40,13 +41,15 @@ void export_first(const store::Recording& recording) {
 }
 
 void ask_everything(const store::Recording& recording) {
-  std::vector<view::HistoryRow> rows;
-  for (const store::Cell& cell : recording.cells()) {
-    if (rows.size() == kMostCells) break;
-    rows.push_back({store::summarize(recording, cell), recording.source(cell)});
-    view::summary_json(rows.back().summary);
-    view::summary_text(rows.back().summary, "");
-    view::summary_html(rows.back().summary, "process");
+  std::vector<store::Cell> cells = recording.cells();
+  cells.resize(std::min(cells.size(), kMostCells));
+  std::vector<std::string> sources;
+  for (const store::Cell& cell : cells) sources.push_back(recording.source(cell));
+  const auto rows = view::history_rows(recording, recording.groups(), cells, sources);
+  for (const view::HistoryRow& row : rows) {
+    view::summary_json(row.summary);
+    view::summary_text(row.summary, "");
+    view::summary_html(row.summary, "process");
   }
   export_first(recording);
   view::summary_json(store::summarize_all(recording));

@@ -56,6 +56,7 @@ export function makeToolbar(plot) {
   const between = element("input", { type: "checkbox", checked: !plot.isCut, onchange: () => plot.cut(!between.checked) });
   const hasBetween = data.cells.length > 0;
   plot.bar.replaceChildren(
+    data.group ? element("b", {}, data.group) : "",
     element("label", {}, "level ", level),
     others.length ? more : "",
     hasBetween ? element("label", { title: "Show the time in which no cell ran" }, between, " between cells") : "",

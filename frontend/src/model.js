@@ -7,7 +7,7 @@
 /** @typedef {{index: number, execution_count: number|null, label: string, begin_s: number,
  *   end_s: number|null, outcome: string|null, code: string}} Cell */
 /** @typedef {{begin_s: number, end_s: number, reason: string}} Gap */
-/** @typedef {{label: string, host: string, begin_wall_s: number, level: string, levels: string[],
+/** @typedef {{label: string, host: string, group?: string, begin_wall_s: number, level: string, levels: string[],
  *   shown: string[], cut?: boolean, edges_s: number[], cells: Cell[], gaps: Gap[], metrics: Metric[]}} PlotData */
 
 export const PALETTE = ["#3b82f6", "#f59e0b", "#10b981", "#ef4444", "#8b5cf6", "#06b6d4"];

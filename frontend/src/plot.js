@@ -287,7 +287,8 @@ export class Plot {
       });
       return `${metric.title} of level ${level}${each.length ? "; " + each.join("; ") : `, ${panel.tracks.length} rows`}.`;
     });
-    this.said.textContent = `Shown: ${names}; ${this.rangeText(begin, end)}. ${parts.join(" ")}`;
+    const group = this.data.group ? `${this.data.group}, ` : "";
+    this.said.textContent = `Shown: ${group}${names}; ${this.rangeText(begin, end)}. ${parts.join(" ")}`;
   }
 
   /** @param {string} kind "png", "svg" or "csv" */

@@ -80,6 +80,46 @@ def test_the_questions_in_a_notebook(
     assert page.dialogs == []
 
 
+STEP = "sum(i * i for i in range(6_000_000))"
+GROUP = [
+    "%jumper group begin train",
+    f"# load\nrows = {STEP}",
+    f"# fit\nimport time; time.sleep(0.5); {STEP}",
+    f"# score\nassert {STEP} < 0",
+    "%jumper group end",
+    "%jumper plot train",
+    "%jumper history",
+]
+
+
+def test_a_group_has_a_band_for_each_of_its_cells(
+    lab, new_page, open_notebook, write_notebook, picture, count_pixels
+):
+    write_notebook("train.ipynb", GROUP)
+    page = new_page(viewport={"width": 1150, "height": 1250})
+    notebook = open_notebook(page, lab(), "train.ipynb")
+    notebook.wait_idle()
+    for number in range(len(GROUP)):
+        notebook.run(number)
+    plot = Box(notebook.output(5).first).wait()
+    words = plot.frame.locator("body").inner_text()
+    for word in ("g1 train", "In [2]", "In [3]", "In [4]"):
+        assert word in words, words
+    assert "In [5]" not in words
+    title = notebook.output(5).first.locator("img").first.get_attribute("alt")
+    assert "g1 train" in title
+    assert count_pixels(plot.iframe.screenshot(), BLUE)[0] > 300
+    assert "g1 train" in notebook.output(4).first.inner_text()
+    notebook.picture_cells(picture, "gallery-group", 6, first=4)
+    rows = notebook.output(6).first.frame_locator("iframe").locator("tbody tr")
+    rows.nth(7).wait_for()
+    assert rows.nth(1).inner_text().startswith("g1")
+    assert "train" in rows.nth(1).inner_text()
+    assert "g1 train" in rows.nth(2).inner_text()
+    notebook.picture_cells(picture, "gallery-group-history", 7, first=6)
+    assert page.dialogs == []
+
+
 @pytest.fixture
 def recorded(tmp_path, monkeypatch):
     """`recorded(cells)`: a recording of a script with so many cells."""
