@@ -101,7 +101,7 @@ class Extension:
         self.session = start(self._label, self.settings)
         self._rate_hz = self.settings.rate_hz
         self.magics = JumperMagics(shell, self.session, self.settings, self._label)
-        self.peers_names = PeersNames(shell, self.magics.score_p, self.settings)
+        self.peers_names = PeersNames(shell, self.magics.score_p, self.settings, self.session)
 
     def install(self) -> None:
         atexit.register(self.close)
@@ -127,14 +127,16 @@ class Extension:
                 self.shell.Completer.custom_matchers.remove(self.magics.match)
         registered = self.shell.magics_manager
         self.peers_names.uninstall(self.shell)
-        for magics in (self.magics, self.peers_names):
+        all_magics = (self.magics, self.peers_names, *self.peers_names.others)
+        for magics in all_magics:
             registered.registry.pop(type(magics).__name__, None)
             for kind, names in magics.magics.items():
-                for name in names:
-                    registered.magics[kind].pop(name, None)
+                for name, method in names.items():
+                    if registered.magics[kind].get(name) is method:  # else another took it
+                        del registered.magics[kind][name]
                 names.clear()  # bound methods: they would keep the session
         configurables: list[Any] = self.shell.configurables
-        for configurable in (self.configurable, self.magics, self.peers_names):
+        for configurable in (self.configurable, *all_magics):
             with contextlib.suppress(ValueError):
                 configurables.remove(configurable)
         cell = getattr(self._here, "cell", None)
@@ -150,6 +152,7 @@ class Extension:
     def close(self) -> None:
         """The interpreter ends."""
         self.magics.groups.close()
+        self.peers_names.close()
         self.magics.elsewhere.close()
         self.session.close(why_it_ends(self.shell))
 
@@ -318,6 +321,7 @@ class Extension:
         with contextlib.suppress(Exception):  # the user's stderr may be anything
             warnings, self._warnings = self._warnings, []
             warnings += self.magics.elsewhere.take_sentences()
+            warnings += self.peers_names.take_sentences()
             warnings += self.settings.take_warnings() + self.session.take_warnings()
             for sentence in warnings:
                 print(f"jumper: {sentence}", file=sys.stderr)

@@ -28,9 +28,12 @@ class Live:
     terminal), each plot comes once, at the end. Nothing is sent after `finish`.
     """
 
-    def __init__(self, publish: Callable[..., None], *, can_update: bool) -> None:
+    def __init__(
+        self, publish: Callable[..., None], *, can_update: bool, least_s: float = LEAST_S
+    ) -> None:
         self._publish = publish
         self._can_update = can_update
+        self._least_s = least_s
         self._draws: dict[str, tuple[Draw, Draw]] = {}
         self._begin_s = time.monotonic()
         self._sending = threading.Lock()
@@ -64,8 +67,12 @@ class Live:
         finally:
             self._sending.release()
 
+    def stop(self) -> None:
+        """No more images, and no last ones: the interpreter ends."""
+        self._ended.set()
+
     def _run(self) -> None:
-        wait_s = LEAST_S
+        wait_s = self._least_s
         while not self._ended.wait(wait_s):
             begin_s = time.monotonic()
             try:
@@ -76,7 +83,7 @@ class Live:
                 return
             now_s = time.monotonic()
             wait_s = max(
-                LEAST_S,
+                self._least_s,
                 (now_s - begin_s) / SHARE_OF_TIME,
                 min(MOST_S, SHARE_OF_CELL * (now_s - self._begin_s)),
             )

@@ -1,28 +1,34 @@
-"""What the paper's notebooks and scorep-jupyter's call what we do in engines, as magics.
+"""The names of the paper, scorep-jupyter and jumper-extension, as magics: `peers` is their table.
 
 There they are first lines of a cell, with a body or without one. IPython refuses `%%name` without
-a body, so such a line becomes `%name` before it sees it.
+a body, so such a line becomes `%name` before it sees it. Here are those of engines; those of what
+was watched are in `paper_names`, `extension_names` and `extension_files`.
 """
 
+import contextlib
 import shlex
 from typing import Any, Final
 
+from IPython.core.completer import (
+    CompletionContext,
+    SimpleCompletion,
+    SimpleMatcherResult,
+    context_matcher,
+)
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
-from . import _native, programs, scorep, vampir, views
+from . import _native, peers, programs, scorep, stand_in, vampir, views
 from ._native import Error
 from .engine import NotStarted
+from .extension_files import ExtensionFiles
+from .extension_names import ExtensionNames
+from .origins import Sessions
+from .paper_names import PaperNames
+from .rivals import Rivals
 from .settings import BACKENDS, Settings
 
-NAMES: Final = (
-    "execute_with_scorep",
-    "scorep_python_binding_arguments",
-    "enable_vampir_launch_on_scorep_instrumented",
-    "disable_vampir_launch",
-    "marshalling_settings",
-)
 # What they call a pickler and a transport.
 MARSHALLERS: Final = {name: name for name in BACKENDS} | {"parallel_marshall": "parallel"}
 MODES: Final = {"memory": "memfd", "disk": "file"}
@@ -30,20 +36,58 @@ MODES: Final = {"memory": "memfd", "disk": "file"}
 
 @magics_class
 class PeersNames(Magics):
-    def __init__(self, shell: InteractiveShell, score_p: scorep.ScoreP, settings: Settings) -> None:
+    def __init__(
+        self,
+        shell: InteractiveShell,
+        score_p: scorep.ScoreP,
+        settings: Settings,
+        session: _native.Session,
+    ) -> None:
         super().__init__(shell)
         self._settings = settings
-        self._without_body = _native.bodiless(NAMES)
+        self._without_body = _native.bodiless(tuple(peers.NAMES))
         self._score_p = score_p
+        self.sessions = Sessions(session)
+        self.of_extension = ExtensionNames(shell, session, settings, self.sessions)
+        self.others: tuple[Magics, ...] = (
+            PaperNames(shell, session, settings),
+            self.of_extension,
+            ExtensionFiles(shell, self.sessions),
+        )
+        self._rivals = Rivals()
 
     def install(self, shell: InteractiveShell) -> None:
-        shell.register_magics(self)
+        for magics in (self, *self.others):
+            self._rivals.leave_out(shell, magics)
+            shell.register_magics(magics)
         transformers: list[Any] = shell.input_transformers_cleanup
         transformers.append(self._without_body)
+        if shell.Completer is not None:
+            shell.Completer.custom_matchers.append(self.match)
+        stand_in.install(shell, self.sessions.begin, self.of_extension.unloaded)
 
     def uninstall(self, shell: InteractiveShell) -> None:
+        stand_in.uninstall(shell)
+        if shell.Completer is not None:
+            with contextlib.suppress(ValueError):
+                shell.Completer.custom_matchers.remove(self.match)
         if self._without_body in shell.input_transformers_cleanup:
             shell.input_transformers_cleanup.remove(self._without_body)
+        self.close()
+
+    def close(self) -> None:
+        self.of_extension.close()
+
+    def take_sentences(self) -> list[str]:
+        """To be said under the cell."""
+        return self._rivals.take_sentences(self.shell, self.of_extension)
+
+    @context_matcher()  # type: ignore[untyped-decorator]
+    def match(self, context: CompletionContext) -> SimpleMatcherResult:
+        """Completes what may stand behind a name, and below it."""
+        words = peers.completions(context.full_text, context.text_until_cursor)
+        found = [SimpleCompletion(word) for word in words if word.startswith(context.token)]
+        return {"completions": found, "suppress": bool(found)}
 
     @line_cell_magic
     def execute_with_scorep(self, line: str, cell: str | None = None) -> None:

@@ -264,6 +264,10 @@ class Settings:
         """Raises ValueError with the whole sentence."""
         self._layers[layer][name] = SETTINGS[name].check(value)
 
+    def take_back(self, layer: Layer, name: str) -> None:
+        """The next layer counts again."""
+        self._layers[layer].pop(name, None)
+
     def look_up(self, name: str) -> tuple[Value, str]:
         """The value that counts, and who said it."""
         if name in self._layers["magic"]:
