@@ -7,8 +7,7 @@ from typing import Any, Final
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import line_cell_magic, magics_class
 
-from . import exporting, frames, origins, session_files, views
-from .imported import PERFDATA
+from . import exporting, origins, views
 from .origins import Sessions
 from .peer_cells import NothingThereError
 from .peer_magics import PeerMagics, answers, at_most_one, level_of
@@ -63,6 +62,8 @@ class ExtensionFiles(PeerMagics):
         columns: dict[str, list[Any]],
         missing: dict[str, str] | None = None,
     ) -> None:
+        from . import frames  # when it is asked for: loading jumper stays quick
+
         path = chosen.get("--file") or at_most_one(rest, "the name of a file")
         count = len(next(iter(columns.values())))
         if path is not None:
@@ -78,6 +79,8 @@ class ExtensionFiles(PeerMagics):
     @answers
     def perfmonitor_load_perfdata(self, line: str) -> None:
         """Read a file of perfmonitor_export_perfdata into the DataFrame loaded_perfdata_df."""
+        from .imported import PERFDATA
+
         self._load("perfmonitor_load_perfdata", line, "loaded_perfdata_df", PERFDATA)
 
     @line_cell_magic
@@ -88,6 +91,8 @@ class ExtensionFiles(PeerMagics):
         self._load("perfmonitor_load_cell_history", line, "loaded_cell_history_df", required)
 
     def _load(self, verb: str, line: str, name: str, required: tuple[str, ...]) -> None:
+        from . import frames
+
         chosen, rest = exporting.options(verb, shlex.split(line), ("--file",))
         path = chosen.get("--file") or at_most_one(rest, "the name of a file")
         if path is None:
@@ -100,6 +105,8 @@ class ExtensionFiles(PeerMagics):
     @answers
     def export_session(self, line: str) -> None:
         """Write manifest, CSV files and the recording into a folder or, if it ends so, a .zip."""
+        from . import session_files
+
         path = at_most_one(shlex.split(line), "a folder or the name of a .zip file")
         written, names = session_files.export(self._sessions.current(), path or "", self._lines())
         self.show([("session", str(written)), ("files", ", ".join(names))])
@@ -111,6 +118,8 @@ class ExtensionFiles(PeerMagics):
 
         It is a folder or a .zip, ours or jumper-extension's. perfmonitor_start goes back.
         """
+        from . import session_files
+
         path = at_most_one(shlex.split(line), "a folder or a .zip file")
         if path is None:
             raise ValueError("it needs a folder or a .zip file that export_session has made")

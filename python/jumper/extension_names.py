@@ -6,17 +6,20 @@ are measured all the time, so nothing is lost before, between or after them.
 
 import importlib.util
 import shlex
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import line_cell_magic, magics_class
 
-from . import exporting, origins, peer_cells, peer_plots, peer_views, peers, views
+from . import exporting, origins, peer_cells, peers, views
 from ._native import Session
 from .origins import Origin, Sessions
 from .peer_cells import NothingThereError, PeerCell
 from .peer_magics import PeerMagics, answers, at_most_one, level_of, one_of, refuse
 from .settings import RATES_HZ, Settings
+
+if TYPE_CHECKING:
+    from . import peer_plots
 
 RANGES: Final = "5, 2:8, :5, 3: or -3:-1; both ends included, the first cell is 0"
 
@@ -35,11 +38,11 @@ class ExtensionNames(PeerMagics):
         self._settings = settings
         self._sessions = sessions
         self._before: dict[str, Any] = {}  # of the settings that were changed here
-        self._plots = peer_plots.Plots(session, lambda: settings.level)
+        self._plots: peer_plots.Plots | None = None
 
     def unloaded(self) -> None:
         """``%unload_ext jumper_extension``."""
-        self._plots.finish()
+        self._finish_plots()
         self._take_back()
 
     # ---- begin and end ----
@@ -74,7 +77,7 @@ class ExtensionNames(PeerMagics):
         All questions and exports go on answering, and cells are still measured.
         """
         refuse(line)
-        self._plots.finish()
+        self._finish_plots()
         self._take_back()
         rate = f"{self._settings.rate_hz:g} Hz, as without perfmonitor_start"
         self.show([("cells", "are measured on, and all that was recorded stays"), ("rate", rate)])
@@ -173,6 +176,8 @@ class ExtensionNames(PeerMagics):
 
         --cell 5, 2:8, :5, 3: or -3:-1; --level process, user, system or slurm; --text prints it.
         """
+        from . import peer_views
+
         chosen, rest = exporting.options(
             "perfmonitor_perfreport", shlex.split(line), ("--cell", "--level"), ("--text",)
         )
@@ -201,6 +206,8 @@ class ExtensionNames(PeerMagics):
         --live [INTERVAL [WINDOW]] goes on while other cells run, until perfmonitor_stop;
         --pickle FILE.pkl saves figure and data; --save-jpeg FILE saves the picture, as SVG.
         """
+        from . import peer_plots  # when it is asked for: loading jumper stays quick
+
         chosen, rest = exporting.options(
             "perfmonitor_plot",
             shlex.split(line),
@@ -211,23 +218,26 @@ class ExtensionNames(PeerMagics):
             refuse(" ".join(rest))
         one_of("backend", chosen.get("--backend", peers.BACKENDS[0]), peers.BACKENDS)
         wanted = peer_plots.parse(chosen, rest)
+        plots = self._plots = self._plots or peer_plots.Plots(self._session, self._settings)
         origin = self._sessions.current()
         can_follow = self._sessions.imported is None and hasattr(self.shell, "kernel")
         if "--live" in chosen and can_follow and self.shell is not None:
-            self._plots.follow(wanted, self.shell.display_pub.publish)
+            plots.follow(wanted, self.shell.display_pub.publish)
             return
         cells = origin.cells()
         if "--cell" in chosen:
             cells = peer_cells.in_range(cells, chosen["--cell"])
         if not cells:
             raise NothingThereError("no cell has finished yet: run one, then ask again")
-        for bundle in self._plots.draw(origin, cells, wanted):
+        for bundle in plots.draw(origin, cells, wanted):
             self.publish(bundle)
 
     @line_cell_magic
     @answers
     def show_cell_history(self, line: str) -> None:
         """Show all cells, numbered from 0, with their times and code."""
+        from . import peer_views
+
         refuse(line)
         origin = self._sessions.current()
         self.publish(peer_views.history(origin.cells(), origin.recorded))
@@ -252,7 +262,12 @@ class ExtensionNames(PeerMagics):
 
     def close(self) -> None:
         """The interpreter ends, or jumper is unloaded."""
-        self._plots.stop()
+        if self._plots is not None:
+            self._plots.stop()
+
+    def _finish_plots(self) -> None:
+        if self._plots is not None:
+            self._plots.finish()
 
 
 def _rate(period: str) -> tuple[float, str]:

@@ -4,11 +4,13 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from . import _native, peer_cells, peers, perfdata
+from . import _native, peer_cells, peers
 from .peer_cells import PeerCell, Recorded
-from .perfdata import Samples
+
+if TYPE_CHECKING:
+    from .perfdata import Samples
 
 HISTORY: Final = (
     "cell_index",
@@ -21,12 +23,14 @@ HISTORY: Final = (
     "cell_magics",
 )
 
+SLURM_JOB: Final = "SLURM_JOB_ID"
+
 
 class Origin(Protocol):
     recorded: Recorded | None  # None: an imported session without a recording
 
     def cells(self) -> list[PeerCell]: ...
-    def samples(self, level: str, cells: Sequence[PeerCell]) -> Samples:
+    def samples(self, level: str, cells: Sequence[PeerCell]) -> "Samples":
         """`level`: as they call it."""
 
     def monitor(self) -> dict[str, Any]:
@@ -56,7 +60,9 @@ class Recording:
         cells = peer_cells.of_extension(self._recorded, self.first)
         return [one for one in cells if self._last is None or one.entry <= self._last]
 
-    def samples(self, level: str, cells: Sequence[PeerCell]) -> Samples:
+    def samples(self, level: str, cells: Sequence[PeerCell]) -> "Samples":
+        from . import perfdata  # when it is asked for: loading jumper stays quick
+
         return perfdata.of_level(self._recorded, cells, peers.LEVELS[level], self.offset_s())
 
     def offset_s(self) -> float:
@@ -123,14 +129,14 @@ def _of_this_kernel(recorded: Recorded, offset_s: float) -> dict[str, Any]:
         "cpu_handles": allowed,
         "pid": os.getpid(),
         "uid": os.getuid(),
-        "slurm_job": os.environ.get("SLURM_JOB_ID", "0"),
+        "slurm_job": _native.environment((SLURM_JOB,)).get(SLURM_JOB, "0"),
         "os": os.name,
         "python": sys.version.split(" ", 1)[0],
     }
 
 
 def _gb(size_bytes: float | None) -> float | None:
-    return None if size_bytes is None else round(size_bytes / perfdata.GB, 2)
+    return None if size_bytes is None else round(size_bytes / 2**30, 2)
 
 
 def history(origin: Origin, cells: Sequence[PeerCell], magics: Sequence[str]) -> dict[str, Any]:

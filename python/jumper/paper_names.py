@@ -8,7 +8,7 @@ from typing import IO, Any
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import line_cell_magic, magics_class
 
-from . import exporting, peer_cells, peer_views, perfdata, plotting, views
+from . import exporting, peer_cells, plotting, views
 from ._native import Session
 from .peer_cells import PeerCell
 from .peer_magics import PeerMagics, answers, refuse
@@ -26,6 +26,8 @@ class PaperNames(PeerMagics):
     @answers
     def display_code_history(self, line: str) -> None:
         """Show the cells that have a sample, numbered from 0, with their times and code."""
+        from . import peer_views  # when it is asked for: loading jumper stays quick
+
         refuse(line)
         self.publish(peer_views.history(self._cells(), self._session))
 
@@ -69,6 +71,8 @@ class PaperNames(PeerMagics):
         memory in GB; read and write operations; MB read and written; GPUs; their memory), then the
         eight means over all nodes. Unknown is None.
         """
+        from . import perfdata
+
         (name,) = _words(line, "the name of a variable, as perfdata_to_variable myvar")
         cells = self._cells()
         found, missing = perfdata.paper_history(self._session, cells)
@@ -85,6 +89,8 @@ class PaperNames(PeerMagics):
         base_perfdata.json is what perfdata_to_variable gives, base_code.json has [time, code] of
         each cell. Files of that name are replaced.
         """
+        from . import perfdata
+
         (base,) = _words(line, "the begin of a file's name, as perfdata_to_json myfile")
         cells = self._cells()
         found, missing = perfdata.paper_history(self._session, cells)

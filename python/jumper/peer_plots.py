@@ -13,6 +13,7 @@ from ._native import Session
 from .live import Live
 from .origins import Origin
 from .peer_cells import NothingThereError, PeerCell
+from .settings import Settings
 
 INTERVAL_S: Final = 2.0
 WINDOW_S: Final = 120.0
@@ -64,9 +65,9 @@ def _seconds(text: str) -> float:
 
 
 class Plots:
-    def __init__(self, session: Session, level: Callable[[], str]) -> None:
+    def __init__(self, session: Session, settings: Settings) -> None:
         self._session = session
-        self._level = level
+        self._settings = settings
         self._live: Live | None = None
 
     def draw(self, origin: Origin, cells: Sequence[PeerCell], wish: Wish) -> list[views.Bundle]:
@@ -85,7 +86,7 @@ class Plots:
         self, origin: Origin, cells: Sequence[PeerCell], wish: Wish
     ) -> tuple[Callable[[int], _native.Plot], list[tuple[str, str]]]:
         """What draws, without the metrics that have no value here; and why they have none."""
-        level = wish.level or self._level()
+        level = wish.level or self._settings.level
         if origin.recorded is None:
             made = partial(imported_plot.draw, origin, cells, wish.metrics, level)
             return cast("Callable[[int], _native.Plot]", made), []
@@ -124,7 +125,7 @@ class Plots:
             if one.running or one.begin_wall_ns / 1e9 + one.duration_s >= since_s
         ]
         indices = [one.index for one in recent or cells[-1:]]
-        level = wish.level or self._level()
+        level = wish.level or self._settings.level
         try:
             wanted = plotting.Wanted([], wish.metrics, level)
             return plotting.image(plotting.draw(self._session, indices, wanted, level))

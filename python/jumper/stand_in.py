@@ -6,7 +6,6 @@ No IPython here.
 
 import sys
 from collections.abc import Callable, Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
@@ -30,20 +29,26 @@ def _unload(shell: Any) -> None:
         _shells[shell][1]()
 
 
-class _StandIn(Loader):
+class _StandIn:
+    """A loader; importlib.abc has a class for it that costs more than all the rest here."""
+
+    def create_module(self, _: ModuleSpec) -> None:
+        """As usual."""
+
     def exec_module(self, module: ModuleType) -> None:
         module.__doc__ = "JUmPER in the place of jumper-extension, which isn't installed."
         vars(module).update(load_ipython_extension=_load, unload_ipython_extension=_unload)
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     def find_spec(
         self,
         fullname: str,
         path: Sequence[str] | None,  # noqa: ARG002
         target: ModuleType | None = None,  # noqa: ARG002
     ) -> ModuleSpec | None:
-        return ModuleSpec(NAME, _StandIn()) if fullname == NAME else None
+        loader: Any = _StandIn()
+        return ModuleSpec(NAME, loader) if fullname == NAME else None
 
 
 _finder: Final = _Finder()

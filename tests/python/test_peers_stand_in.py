@@ -1,5 +1,6 @@
 """`%load_ext jumper_extension`: ours stands in where it isn't installed, else theirs wins."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -128,3 +129,12 @@ def test_no_file_of_ours_has_that_name():
     assert wheel_file("jumper_extension", "__init__.py") is None
     package = Path(peers.__file__).parent
     assert not list(package.parent.glob("jumper_extension*"))
+
+
+def test_every_name_is_described_for_those_who_come_from_there():
+    page = (Path(__file__).parents[2] / "docs" / "coming-from.md").read_text(encoding="utf-8")
+    described = set(re.findall(r"`%{0,2}([a-z]\w+)[ `]", page))
+    known = {name for name, one in peers.NAMES.items() if one.of != "scorep-jupyter"}
+    assert known <= described
+    options = {option for one in peers.NAMES.values() for option in one.choices if "-" in option}
+    assert all(option in page for option in options)
