@@ -23,6 +23,7 @@ from traitlets.config import Config, Configurable
 from . import _native, earlier, guard, views
 from .cells import Interrupt, RunningCell, running_cells
 from .magics import JumperMagics
+from .mode_names import ModeNames
 from .names import PeersNames
 from .session import start
 from .settings import SETTINGS, Settings
@@ -102,6 +103,7 @@ class Extension:
         self._rate_hz = self.settings.rate_hz
         self.magics = JumperMagics(shell, self.session, self.settings, self._label)
         self.peers_names = PeersNames(shell, self.magics.score_p, self.settings, self.session)
+        self.mode_names = ModeNames(shell, self.magics.score_p)
 
     def install(self) -> None:
         atexit.register(self.close)
@@ -109,6 +111,7 @@ class Extension:
         configurables.append(self.configurable)
         self.shell.register_magics(self.magics)
         self.peers_names.install(self.shell)
+        self.mode_names.install(self.shell)
         if self.shell.Completer is not None:
             self.shell.Completer.custom_matchers.append(self.magics.match)
         self.shell.events.register("pre_run_cell", self.pre_run_cell)
@@ -127,7 +130,8 @@ class Extension:
                 self.shell.Completer.custom_matchers.remove(self.magics.match)
         registered = self.shell.magics_manager
         self.peers_names.uninstall(self.shell)
-        all_magics = (self.magics, self.peers_names, *self.peers_names.others)
+        self.mode_names.uninstall()
+        all_magics = (self.magics, self.mode_names, self.peers_names, *self.peers_names.others)
         for magics in all_magics:
             registered.registry.pop(type(magics).__name__, None)
             for kind, names in magics.magics.items():

@@ -19,7 +19,7 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
-from . import _native, peers, programs, scorep, stand_in, vampir, views
+from . import _native, mode_names, peers, programs, scorep, stand_in, vampir, views
 from ._native import Error
 from .engine import NotStarted
 from .extension_files import ExtensionFiles
@@ -45,7 +45,7 @@ class PeersNames(Magics):
     ) -> None:
         super().__init__(shell)
         self._settings = settings
-        self._without_body = _native.bodiless(tuple(peers.NAMES))
+        self._without_body = _native.bodiless((*peers.NAMES, *mode_names.NAMES))
         self._score_p = score_p
         self.sessions = Sessions(session)
         self.of_extension = ExtensionNames(shell, session, settings, self.sessions)
@@ -99,8 +99,12 @@ class PeersNames(Magics):
         if cell is None:
             raise UsageError(f"{with_name} needs code below it")
         try:
-            self._score_p.run(self.shell, cell, self._score_p.wish(shlex.split(line)))
-        except (ValueError, Error, NotStarted) as error:
+            wish = self._score_p.wish(shlex.split(line))
+        except ValueError as error:
+            raise UsageError(f"{with_name}: {error}") from None
+        try:
+            self._score_p.run(self.shell, cell, wish)
+        except (Error, NotStarted) as error:
             raise UsageError(f"{with_name}: {error}") from None
 
     @line_cell_magic

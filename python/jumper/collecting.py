@@ -1,0 +1,130 @@
+"""While a mode is on: which cells are the mode's, and that they are taken instead of run.
+
+1. `Collector.install` puts two events and, first among the shell's AST transformers, one of ours.
+2. `pre_run_cell` sees a user's cell come, `visit` replaces its tree by an empty one: its text has
+   been completed, stored in the history and parsed as ever, so a syntax error answers at once.
+3. `post_run_cell` gives the cell to the mode, if it has ended well, and shows what the mode says.
+
+Not taken: silent requests, cells without a number, cells in a cell, and cells with a statement of
+the mode's own (`%end_write_script`) or with nothing but questions to `%jumper`. They run.
+"""
+
+import ast
+import contextlib
+import re
+import threading
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from .cells import running_cells
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
+
+MARKED: Final = re.compile(
+    r"(?:[ \t]*\n)*[ \t]*%%(?:(execute_with_scorep)|jumper[ \t]+(scorep|run))\b[ \t]*([^\n]*)\n?"
+)
+LOADING: Final = ("load_ext", "reload_ext", "unload_ext")
+EVENTS: Final = ("pre_run_cell", "post_run_cell")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """As the user has it."""
+
+    number: int
+    text: str
+
+    def unmarked(self) -> tuple[str, str | None]:
+        """Its code without `%%execute_with_scorep` or the like, and what stood behind that.
+
+        None: it has no mark, or one that means nothing of Score-P's (`%%jumper run`).
+        """
+        mark = MARKED.match(self.text)
+        if mark is None:
+            return self.text, None
+        return self.text[mark.end() :], None if mark[2] == "run" else mark[3]
+
+
+def magic(statement: ast.stmt) -> tuple[str, str] | None:
+    """Name and line of a magic that is a statement of its own, as IPython has made it of `%`."""
+    match statement:
+        case ast.Expr(
+            value=ast.Call(
+                func=ast.Attribute(
+                    value=ast.Call(func=ast.Name(id="get_ipython")),
+                    attr="run_line_magic" | "run_cell_magic",
+                ),
+                args=[ast.Constant(value=str(name)), ast.Constant(value=str(line)), *_],
+            )
+        ):
+            return name, line
+    return None
+
+
+class Collector:
+    """For one time that a mode is on. `take` gets each cell and returns what to show under it."""
+
+    def __init__(
+        self,
+        shell: "InteractiveShell",
+        own: Collection[str],
+        take: Callable[[Cell], dict[str, Any]],
+        *,
+        runs: bool = False,
+    ) -> None:
+        self._shell = shell
+        self._own = own
+        self._take = take
+        self._runs = runs  # the cells run as ever, and are only noted
+        self._here = threading.local()  # .info: of the cell to be taken; .seen: its tree was
+
+    def install(self) -> None:
+        transformers: list[Any] = self._shell.ast_transformers
+        transformers.insert(0, self)
+        for event in EVENTS:
+            self._shell.events.register(event, getattr(self, event))
+
+    def uninstall(self) -> None:
+        """Can be called again, and from within a cell."""
+        for event in EVENTS:
+            with contextlib.suppress(ValueError):
+                self._shell.events.unregister(event, getattr(self, event))
+        transformers: list[Any] = self._shell.ast_transformers
+        if self in transformers:
+            transformers.remove(self)
+        self._here.info = None
+
+    def pre_run_cell(self, info: "ExecutionInfo") -> None:
+        if info.store_history and running_cells() <= 1:
+            self._here.info, self._here.seen = info, False
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        if getattr(self._here, "info", None) is None or self._here.seen:
+            return node
+        if self._runs_at_once(node):
+            self._here.info = None
+            return node
+        self._here.seen = True
+        return node if self._runs else ast.Module(body=[], type_ignores=[])
+
+    def _runs_at_once(self, node: ast.AST) -> bool:
+        magics = [magic(statement) for statement in getattr(node, "body", ())]
+        for one in filter(None, magics):
+            name, line = one
+            if name in self._own or (name in LOADING and line.strip() == "jumper"):
+                return True
+            if name == "jumper" and line.split()[:1] == ["script"]:
+                return True
+        return bool(magics) and all(one is not None and one[0] == "jumper" for one in magics)
+
+    def post_run_cell(self, result: "ExecutionResult | None") -> None:
+        info = getattr(self._here, "info", None)
+        if info is None or (result is not None and result.info is not info):
+            return
+        seen, self._here.info = self._here.seen, None
+        if not seen or result is None or not result.success:
+            return
+        shown = self._take(Cell(result.execution_count or 0, info.raw_cell))
+        self._shell.display_pub.publish(shown, {})

@@ -1,0 +1,86 @@
+"""The paper's multi-cell mode: cells are collected, and then run as one under Score-P."""
+
+from typing import Any, Final
+
+from . import joining, scorep, views
+from .collecting import Cell, Collector
+from .engine import NotStarted
+from .scorep import ScoreP
+
+FINISH: Final = "%%finalize_multicellmode runs them under Score-P, %%abort_multicellmode drops them"
+OWN: Final = (
+    "enable_multicellmode",
+    "finalize_multicellmode",
+    "abort_multicellmode",
+    # These set how Score-P runs them:
+    "scorep_python_binding_arguments",
+    "marshalling_settings",
+    "enable_vampir_launch_on_scorep_instrumented",
+    "disable_vampir_launch",
+)
+
+
+def run_as_one(shell: Any, score_p: ScoreP, cells: list[Cell]) -> None:
+    """In one engine, carried there and back once. Raises as `ScoreP.run`, and what a cell raises.
+
+    In the trace they are one region, and IPython's own calls between them are in it.
+    """
+    score_p.run(shell, joining.text(shell, cells), score_p.wish([]))
+
+
+class MultiCell:
+    """Of one shell. What it returns is to be shown."""
+
+    def __init__(self, shell: Any, score_p: ScoreP) -> None:
+        self._shell = shell
+        self._score_p = score_p
+        self._cells: list[Cell] = []
+        self._collector: Collector | None = None
+
+    @property
+    def is_on(self) -> bool:
+        return self._collector is not None
+
+    def enable(self) -> str:
+        """Raises NotStarted where Score-P is missing: the cells that follow run as ever."""
+        if self.is_on:
+            return f"is on already: {self._counted()} collected; {FINISH}"
+        if said := scorep.missing():
+            raise NotStarted(said)
+        self._cells = []
+        self._collector = Collector(self._shell, OWN, self._take)
+        self._collector.install()
+        return f"is on: the cells that follow are collected, not run; {FINISH}"
+
+    def _take(self, cell: Cell) -> views.Bundle:
+        self._cells.append(cell)
+        said = f"In [{cell.number}] is collected, {self._counted()} so far; {FINISH}"
+        return views.table([("multi-cell mode", said)])
+
+    def _counted(self) -> str:
+        return f"{len(self._cells)} cell{'s' * (len(self._cells) != 1)}"
+
+    def abort(self) -> str:
+        """Can be called at any time: nothing of the mode is left."""
+        if not self.is_on:
+            return "is not on: there is nothing to abort"
+        said = f"is off: {self._counted()} dropped, nothing has run"
+        self._leave()
+        return said
+
+    def _leave(self) -> list[Cell]:
+        collector, self._collector = self._collector, None
+        if collector is not None:
+            collector.uninstall()
+        cells, self._cells = self._cells, []
+        return cells
+
+    def finalize(self) -> str | None:
+        """None: the cells have run. Whatever they raise, the mode is off."""
+        if not self.is_on:
+            return "is not on: there is nothing to run; %%enable_multicellmode collects cells"
+        cells = self._leave()
+        if not cells:
+            return "is off: no cell was collected"
+        run_as_one(self._shell, self._score_p, cells)
+        return None
