@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from . import views
 from .cells import running_cells
 
 if TYPE_CHECKING:
@@ -26,6 +27,12 @@ MARKED: Final = re.compile(
     r"(?:[ \t]*\n)*[ \t]*%%(?:(execute_with_scorep)|jumper[ \t]+(scorep|run))\b[ \t]*([^\n]*)\n?"
 )
 LOADING: Final = ("load_ext", "reload_ext", "unload_ext")
+# The names that begin and end a mode: they act whatever mode is on.
+MODES: Final = (
+    *("enable_multicellmode", "finalize_multicellmode", "abort_multicellmode"),
+    *("start_writefile", "end_writefile", "abort_writefile"),
+    *("start_write_script", "end_write_script"),
+)
 EVENTS: Final = ("pre_run_cell", "post_run_cell")
 
 
@@ -64,13 +71,13 @@ def magic(statement: ast.stmt) -> tuple[str, str] | None:
 
 
 class Collector:
-    """For one time that a mode is on. `take` gets each cell and returns what to show under it."""
+    """For one time that a mode is on. `take` gets each cell, returns what to show under it."""
 
     def __init__(
         self,
         shell: "InteractiveShell",
         own: Collection[str],
-        take: Callable[[Cell], dict[str, Any]],
+        take: Callable[[Cell], dict[str, Any] | None],
         *,
         runs: bool = False,
     ) -> None:
@@ -81,6 +88,9 @@ class Collector:
         self._here = threading.local()  # .info: of the cell to be taken; .seen: its tree was
 
     def install(self) -> None:
+        """Raises ValueError while another one is there: a cell can't be of two modes."""
+        if any(isinstance(one, Collector) for one in self._shell.ast_transformers):
+            raise ValueError("another mode is on: end or abort it before this one")
         transformers: list[Any] = self._shell.ast_transformers
         transformers.insert(0, self)
         for event in EVENTS:
@@ -120,11 +130,23 @@ class Collector:
         return bool(magics) and all(one is not None and one[0] == "jumper" for one in magics)
 
     def post_run_cell(self, result: "ExecutionResult | None") -> None:
+        try:
+            self._end(result)
+        except KeyboardInterrupt:  # too late for the cell, and nothing else runs
+            self._end(result)
+
+    def _end(self, result: "ExecutionResult | None") -> None:
         info = getattr(self._here, "info", None)
         if info is None or (result is not None and result.info is not info):
             return
-        seen, self._here.info = self._here.seen, None
-        if not seen or result is None or not result.success:
-            return
-        shown = self._take(Cell(result.execution_count or 0, info.raw_cell))
-        self._shell.display_pub.publish(shown, {})
+        shown = None
+        if self._here.seen and result is not None and result.success:
+            number = result.execution_count or 0
+            try:
+                shown = self._take(Cell(number, info.raw_cell))
+            except Exception as error:  # noqa: BLE001
+                said = f"In [{number}] can't be taken: {type(error).__name__}: {error}"
+                shown = views.table([("jumper", said)])
+        self._here.info = None
+        if shown is not None:
+            self._shell.display_pub.publish(shown, {})

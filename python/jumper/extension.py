@@ -103,7 +103,7 @@ class Extension:
         self._rate_hz = self.settings.rate_hz
         self.magics = JumperMagics(shell, self.session, self.settings, self._label)
         self.peers_names = PeersNames(shell, self.magics.score_p, self.settings, self.session)
-        self.mode_names = ModeNames(shell, self.magics.score_p)
+        self.mode_names = ModeNames(shell, self.magics.score_p, self.magics.scripts)
 
     def install(self) -> None:
         atexit.register(self.close)

@@ -31,6 +31,7 @@ from . import (
     guard,
     plotting,
     scorep,
+    scripting,
     totals,
     views,
 )
@@ -72,6 +73,10 @@ VERBS: Final = {
         "[pickler=P] [transport=T] [workers=N]",
         "how variables go to a process of a cell's own; without more, how they do",
     ),
+    "script": (
+        "begin [NAME] [--slurm] [--force] | end | abort",
+        "the cells in between become NAME.py, and NAME.sh that runs it",
+    ),
     "doctor": ("", "tries everything that measuring needs, says what would help"),
     "help": ("", "this list"),
 }
@@ -102,6 +107,7 @@ class JumperMagics(Magics):
         self.elsewhere = elsewhere.Elsewhere(settings)
         self.score_p = scorep.ScoreP(self.elsewhere)
         self.groups = groups.Groups(session, self.elsewhere, self.score_p)
+        self.scripts = scripting.Scripts(shell, self.score_p)
 
     @line_cell_magic
     def jumper(self, line: str, cell: str | None = None) -> None:
@@ -124,6 +130,7 @@ class JumperMagics(Magics):
         %jumper open last|FILE              an earlier recording; then a question, as summary
         %%jumper run [--with "LAUNCHER"]    this cell in a process of its own
         %%jumper scorep [ARGUMENTS]         the same, under Score-P
+        %jumper script begin [NAME]|end     the cells in between become NAME.py and NAME.sh
         %jumper doctor                      what works here, what doesn't, what would help
         %jumper help                        the same with all that can be set
 
@@ -153,6 +160,9 @@ class JumperMagics(Magics):
     def _scorep(self, arguments: list[str]) -> None:
         self.score_p.wish(arguments)
         raise ValueError("scorep needs a cell below it: write `%%jumper scorep`, with two %")
+
+    def _script(self, arguments: list[str]) -> None:
+        self._publish(views.table(self.scripts.verb(arguments)))
 
     def _status(self, arguments: list[str]) -> None:
         _refuse("status", arguments)

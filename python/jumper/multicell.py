@@ -3,15 +3,13 @@
 from typing import Any, Final
 
 from . import joining, scorep, views
-from .collecting import Cell, Collector
+from .collecting import MODES, Cell, Collector
 from .engine import NotStarted
 from .scorep import ScoreP
 
 FINISH: Final = "%%finalize_multicellmode runs them under Score-P, %%abort_multicellmode drops them"
 OWN: Final = (
-    "enable_multicellmode",
-    "finalize_multicellmode",
-    "abort_multicellmode",
+    *MODES,
     # These set how Score-P runs them:
     "scorep_python_binding_arguments",
     "marshalling_settings",
