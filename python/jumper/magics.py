@@ -496,6 +496,8 @@ def completions(line: str) -> tuple[str, ...]:
         return groups.STEPS if len(words) == 1 else ()
     if verb == "guard":
         return ("memory=", "off")
+    if verb == "script":
+        return scripting.VERBS if len(words) == 1 else scripting.OPTIONS
     if verb == "open":
         return ("last",) if len(words) == 1 else QUESTIONS if len(words) == 2 else ()
     if verb in ("summary", "compare", "total", "export"):

@@ -151,7 +151,7 @@ def _jumper_getoutput(command):
     done = subprocess.run(
         _jumper_expand(command, _jumper_names()),
         shell=True,
-        executable=os.environ.get("SHELL"),
+        executable=os.getenv("SHELL"),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

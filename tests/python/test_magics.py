@@ -193,7 +193,7 @@ def test_a_bad_configuration_file_is_said_under_the_first_cell(open_notebook):
                     "open",
                     "plot",
                 ),
-                *("save", "set", "status", "summary", "total"),
+                *("save", "script", "set", "status", "summary", "total"),
             ],
         ),
         ("%jumper su", ["summary"]),
@@ -227,6 +227,8 @@ def test_a_bad_configuration_file_is_said_under_the_first_cell(open_notebook):
         ("%jumper summary 3 --level=n", ["node"]),
         ("%jumper plot --metrics cpu,me", ["memory"]),
         ("%jumper plot --level n", ["node"]),
+        ("%jumper script ", ["abort", "begin", "end"]),
+        ("%jumper script begin it --s", ["--slurm"]),
         ("x = 1\n%jumper hi", ["history"]),
     ],
 )
@@ -245,7 +247,7 @@ shell.Completer.use_jedi = False
 run("%load_ext jumper")
 answer = [shell.complete(None, line, len(line))[1] for line in ("%jumper s", "%jumper set ra")]
 """)
-    assert answer == [["save", "set", "status", "summary"], ["rate="]]
+    assert answer == [["save", "script", "set", "status", "summary"], ["rate="]]
 
 
 def test_the_order_of_summaries(notebook):
