@@ -6,7 +6,7 @@ One table: completion, help and `docs/coming-from.md` come from it. No IPython h
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
-from .settings import PICKLERS
+from . import settings
 
 Of = Literal["paper", "scorep-jupyter", "jumper-extension"]
 
@@ -94,7 +94,7 @@ NAMES: Final[Mapping[str, Name]] = {
         "[MARSHALLER=…] [MODE=…]",
         "%jumper carry",
         "how variables go to a process of a cell's own",
-        {"MARSHALLER": (*PICKLERS, "parallel_marshall"), "MODE": ("memory", "disk")},
+        {"MARSHALLER": (*settings.BACKENDS, "parallel_marshall"), "MODE": ("memory", "disk")},
     ),
     "perfmonitor_start": Name(
         "jumper-extension",

@@ -41,7 +41,7 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
     def __init__(
         self, collector: Collector, pickler: str = "cloudpickle", *, careful: bool
     ) -> None:
-        """`pickler` is one of settings.PICKLERS.
+        """`pickler` is one of settings.BACKENDS.
 
         pickle: nothing that the notebook has defined goes. dill: may take what cloudpickle refuses.
         """
