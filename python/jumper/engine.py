@@ -152,6 +152,11 @@ class Engine:
     def pid(self) -> int:
         return self._process.pid
 
+    @property
+    def pidfd(self) -> int:
+        """Of the engine itself, else of its launcher; -1: there is none."""
+        return self._engine_pidfd if self._engine_pidfd >= 0 else self._process.pidfd
+
     def usable(self) -> bool:
         """For a spare: it lives, and what a process takes only at its start is as it was then."""
         return self._process.wait(0) is None and _at_start(self.environment) == _at_start(

@@ -204,7 +204,7 @@ class Engine:
                 self._shell.sources(self._known),
                 {name: it for name, it in self._shell.traits().items() if it != traits[name]},
                 lasting_threads(),
-                self._score_p.notes if self._score_p is not None else [],
+                [*self._shell.without, *(self._score_p.notes if self._score_p is not None else [])],
             )
             protocol.send(self._channel, protocol.AROUND, *around)
         except _native.Error:

@@ -9,7 +9,6 @@ since the kernel raises it again. IPython is imported here: only an engine impor
 import asyncio
 import builtins
 import codecs
-import contextlib
 import fcntl
 import logging
 import os
@@ -335,14 +334,26 @@ class EngineShell:
         shell: Any = self.kernel.shell
         self.shell = shell
         put_traits(shell, setup.traits)
-        for name in setup.extensions:
-            with contextlib.suppress(ImportError):
-                shell.extension_manager.load_extension(name)
+        self.without = self._load(setup.extensions)
         self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)
         # ipykernel's handler for awaiting cells doesn't wake the loop: a byte does.
         self._woken, self._wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._loop.add_reader(self._woken, os.read, self._woken, READ_BYTES)
+
+    def _load(self, extensions: Sequence[str]) -> list[str]:
+        """A sentence for each that fails: the cell runs without it."""
+        said = []
+        for name in extensions:
+            try:
+                self.shell.extension_manager.load_extension(name)
+            except ImportError:  # the kernel may have made it itself
+                continue
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001  (any code may be called)
+                said.append(f"the engine is without extension {name}: {error!r}")
+        return said
 
     @property
     def errors_fd(self) -> int | None:

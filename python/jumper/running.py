@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from . import protocol
+from . import asking, protocol
 from .engine import FOREVER, Engine, EngineDied, Interrupts, NotBroughtBack
 from .relay import (
     END_OF_INPUT,
@@ -316,11 +316,15 @@ class Run:
             raise
 
     def _answer(self, engine: Engine, number: int, prompt: str, password: bool) -> None:
-        try:
-            text = self._asked(prompt, password)
-        except KeyboardInterrupt:
-            self._pass_interrupts(engine)
-            return
+        with asking.until_end_of(engine.pidfd) as end:
+            try:
+                text = self._asked(prompt, password)
+            except KeyboardInterrupt:
+                if end.seen:
+                    self._interrupts.take()
+                else:
+                    self._pass_interrupts(engine)
+                return
         engine.send(protocol.ANSWER, number, text)
 
     def _asked(self, prompt: str, password: bool) -> str:

@@ -215,3 +215,32 @@ def test_what_a_library_says_before_it_aborts_is_shown(ready):
     died = ready.run(f"%%jumper run\n{code}")
     assert died.ename == "EngineDied"
     assert "its last words\n" in died.stderr
+
+
+def test_an_engine_that_ends_while_its_cell_asks_ends_the_question(ready):
+    request = ready.send(
+        "%%jumper run\nimport os, signal, threading\n"
+        "threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGKILL)).start()\n"
+        "v = input('? ')",
+        allow_stdin=True,
+    )
+    assert ready.client.get_stdin_msg(timeout=60)["content"]["prompt"] == "? "
+    done = ready.take(request)  # nobody answers
+    assert "EngineDied" in done.traceback
+    assert "killed by signal 9" in done.traceback
+    assert ready.run("v").result == "1"
+
+
+def test_an_extension_that_fails_there_is_named_and_the_cell_runs(open_notebook, tmp_path):
+    (tmp_path / "only_once.py").write_text(
+        "import os\nfrom pathlib import Path\nseen = Path(__file__).with_name('seen')\n"
+        "def load_ipython_extension(shell):\n"
+        "    if seen.exists(): raise SystemExit('not again')\n"
+        "    seen.touch()\n"
+    )
+    notebook = open_notebook(env={"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"})
+    assert notebook.run("%load_ext only_once").status == "ok"
+    done = notebook.run("%%jumper run\nx = 5; x")
+    assert done.result == "5", done.traceback
+    assert "the engine is without extension only_once: SystemExit('not again')" in done.stderr
+    assert notebook.run("x").result == "5"
