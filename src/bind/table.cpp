@@ -2,6 +2,7 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <cmath>
 
 #include <algorithm>
 
@@ -34,15 +35,14 @@ nb::object array(nb::handle self, std::size_t place) {
   auto& table = nb::cast<Table&>(self);
   column_of(table, place);
   store::TableColumn& column = table.samples.columns[place];
-  const bool rate = column.kind == store::TableColumn::Kind::kRate;
-  return rate ? array_of(column.rates, self) : array_of(column.numbers, self);
+  return column.is_double() ? array_of(column.rates, self) : array_of(column.numbers, self);
 }
 
 nb::list values(const Table& table, std::size_t place) {
   const store::TableColumn& column = column_of(table, place);
   nb::list list;
   for (const double one : column.rates) {
-    list.append(one >= 0 ? nb::object(nb::float_(one)) : nb::object(nb::none()));
+    list.append(std::isfinite(one) ? nb::object(nb::float_(one)) : nb::object(nb::none()));
   }
   for (const std::int64_t one : column.numbers) {
     list.append(one != store::kNoNumber ? nb::object(nb::int_(one)) : nb::object(nb::none()));
@@ -84,8 +84,8 @@ void add_table(nb::module_& module) {
                    [](const Table& self) {
                      nb::list list;
                      for (const store::TableColumn& column : self.samples.columns) {
-                       const bool rate = column.kind == store::TableColumn::Kind::kRate;
-                       list.append(nb::make_tuple(text(column.name), !rate && column.any_unknown));
+                       list.append(nb::make_tuple(text(column.name),
+                                                  !column.is_double() && column.any_unknown));
                      }
                      return list;
                    })

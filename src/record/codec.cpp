@@ -5,6 +5,8 @@
 namespace record {
 namespace {
 
+constexpr std::uint8_t kRealColumns = 1;  // what follows the columns of a schema
+
 // One function per record says its fields in order, for both directions: `Field` is a Writer or
 // a Reader.
 class Writer {
@@ -24,11 +26,25 @@ class Writer {
     writer_.varint(values.size());
     for (const std::int64_t value : values) writer_.svarint(value);
   }
+  // Readers that know of whole numbers only pass a column without a name over: real ones are named
+  // behind all the others, where there are some.
   void operator()(const std::vector<Column>& columns) {
     writer_.varint(columns.size());
+    std::size_t real = 0;
     for (const Column& column : columns) {
-      (*this)(column.name);
+      (*this)(column.real ? std::string() : column.name);
       (*this)(column.kind);
+      real += column.real ? 1 : 0;
+    }
+    if (real == 0) return;
+    writer_.u8(kRealColumns);
+    writer_.varint(real);
+    for (std::size_t place = 0; place < columns.size(); ++place) {
+      const Column& column = columns[place];
+      if (!column.real) continue;
+      writer_.varint(place);
+      (*this)(column.name);
+      (*this)(column.unit);
     }
   }
   void operator()(const EdgeCounters& counters) {
@@ -68,6 +84,16 @@ class Reader {
     for (Column& column : columns) {
       (*this)(column.name);
       (*this)(column.kind);
+    }
+    if (reader_.left() == 0 || reader_.u8() != kRealColumns) return;
+    for (std::size_t left = reader_.count(3); left > 0 && ok(); --left) {
+      const std::uint64_t place = reader_.varint();
+      in_range_ = in_range_ && place < columns.size();
+      if (!in_range_) return;
+      Column& column = columns[place];
+      (*this)(column.name);
+      (*this)(column.unit);
+      column.real = true;
     }
   }
   void operator()(EdgeCounters& counters) {

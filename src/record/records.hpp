@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -25,6 +26,9 @@ enum class Kind : std::uint8_t {
 struct Column {
   std::string name;
   Kind kind = Kind::kCounter;
+  // Of a custom monitor: its values are real numbers (real.hpp), and the unit isn't in the name.
+  bool real = false;
+  std::string unit{};
 };
 
 struct Schema {
@@ -97,6 +101,8 @@ struct Device {
   Value memory_bytes = unknown(State::kNotYet);
   std::string text;  // what else must be known: "MIG slice of gpu0"
 };
+
+inline constexpr std::string_view kMonitorKind = "monitor";  // a Device that is a custom monitor
 
 // ---- who used it ----
 

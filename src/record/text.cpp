@@ -4,6 +4,9 @@
 
 #include <csignal>
 #include <cstring>
+#include <optional>
+
+#include "record/real.hpp"
 
 namespace record {
 namespace {
@@ -43,8 +46,11 @@ bool turns_text(std::string_view sequence) noexcept {
 
 std::string quoted(std::string_view text) { return '"' + escaped(text, kMostTextBytes) + '"'; }
 
-std::string value_text(Value value) {
-  if (is_known(value)) return std::to_string(value);
+std::string value_text(Value value, bool real = false) {
+  if (const auto number = real ? number_of(true, value) : std::nullopt) {
+    return fmt::format("{}", *number);
+  }
+  if (!real && is_known(value)) return std::to_string(value);
   std::string text("?");
   return text.append(state_word(state_of(value)));
 }
@@ -113,6 +119,7 @@ struct Line {
     for (const Column& column : schema.columns) {
       line += fmt::format(" {}:{}", escaped(column.name, kMostTextBytes),
                           column.kind == Kind::kCounter ? "counter" : "gauge");
+      if (column.real) line += fmt::format(":real:{}", quoted(column.unit));
     }
     return line;
   }
@@ -228,7 +235,8 @@ std::string row_line(const Rows& rows, std::size_t row, const Schema& schema, bo
     const std::string name = column < schema.columns.size()
                                  ? escaped(schema.columns[column].name, kMostTextBytes)
                                  : fmt::format("column{}", column);
-    line += fmt::format(" {}={}", name, value_text(rows.at(column, row)));
+    const bool real = column < schema.columns.size() && schema.columns[column].real;
+    line += fmt::format(" {}={}", name, value_text(rows.at(column, row), real));
   }
   return line;
 }

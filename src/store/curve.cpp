@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "record/real.hpp"
 #include "store/counters.hpp"
 #include "store/frame.hpp"
 #include "store/gap_table.hpp"
@@ -32,25 +33,27 @@ class Curve {
   Curve(std::int64_t begin_ns, std::int64_t end_ns, std::size_t buckets, std::int64_t slack)
       : begin_ns_(static_cast<double>(begin_ns)),
         width_ns_((static_cast<double>(end_ns) - begin_ns_) / static_cast<double>(buckets)),
-        slack_(slack),
+        slack_(static_cast<double>(slack)),
         highest_(buckets, kUnknown),
         gained_(buckets),
         known_ns_(buckets) {}
 
-  void add(std::int64_t time_ns, record::Value value, record::Kind kind, const GapTable& gaps) {
-    const bool joined = last_ && record::is_known(value) && last_->kind == kind &&
-                        !gaps.between(last_->time_ns, time_ns);
+  void add(std::int64_t time_ns, std::optional<double> number, record::Kind kind,
+           const GapTable& gaps) {
+    const double value = number.value_or(0);
+    const bool joined =
+        last_ && number && last_->kind == kind && !gaps.between(last_->time_ns, time_ns);
     if (kind == record::Kind::kGauge) {
-      if (joined) hold(last_->time_ns, time_ns, static_cast<double>(last_->value));
-      if (record::is_known(value)) hold(time_ns, time_ns, static_cast<double>(value));
+      if (joined) hold(last_->time_ns, time_ns, last_->value);
+      if (number) hold(time_ns, time_ns, value);
     } else if (joined && value < last_->value && last_->value - value <= slack_) {
-      value = last_->value;
+      number = last_->value;
     }
-    if (kind == record::Kind::kCounter && joined && value >= last_->value) {
-      spread(last_->time_ns, time_ns, static_cast<double>(value - last_->value));
+    if (kind == record::Kind::kCounter && joined && *number >= last_->value) {
+      spread(last_->time_ns, time_ns, *number - last_->value);
     }
     last_.reset();
-    if (record::is_known(value)) last_ = Point{time_ns, value, kind};
+    if (number) last_ = Point{time_ns, *number, kind};
   }
 
   [[nodiscard]] std::vector<double> values() && {
@@ -63,7 +66,7 @@ class Curve {
  private:
   struct Point {
     std::int64_t time_ns = 0;
-    record::Value value = 0;
+    double value = 0;
     record::Kind kind = record::Kind::kGauge;
   };
 
@@ -106,7 +109,7 @@ class Curve {
 
   double begin_ns_;
   double width_ns_;
-  std::int64_t slack_;
+  double slack_;
   std::vector<double> highest_;
   std::vector<double> gained_;
   std::vector<double> known_ns_;
@@ -138,7 +141,8 @@ std::vector<double> curve_of(const Recording& recording, std::string_view column
         const record::Value value =
             place ? rows.at(*place, row) : record::unknown(record::State::kNotSupported);
         const record::Kind kind = place ? schema->columns[*place].kind : record::Kind::kGauge;
-        curve.add(rows.time_ns[row], value, kind, gaps);
+        const bool real = place && schema->columns[*place].real;
+        curve.add(rows.time_ns[row], record::number_of(real, value), kind, gaps);
         return true;
       });
   return std::move(curve).values();

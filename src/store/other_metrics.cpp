@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "record/real.hpp"
 #include "store/frame.hpp"
 
 namespace store {
@@ -44,13 +45,23 @@ void OtherMetrics::look_up(const std::shared_ptr<const record::Schema>& schema) 
     auto track = tracks_.find(name);
     if (track == tracks_.end()) {
       if (tracks_.size() >= kMostMetrics) continue;
-      track = tracks_.emplace(name, Track{schema->columns[column].kind, GaugeSeries(gaps_)}).first;
+      const record::Column& known = schema->columns[column];
+      Track fresh{known.kind, GaugeSeries(gaps_), RealSeries(gaps_), known.real, known.unit};
+      track = tracks_.emplace(name, std::move(fresh)).first;
     }
+    // A hostile file may call two columns alike.
+    if (track->second.real != schema->columns[column].real) continue;
     places_.push_back({column, &track->second});
   }
 }
 
 void OtherMetrics::add(Track& track, std::int64_t time_ns, record::Value value) {
+  if (track.real) {
+    const auto number = record::number_of(true, value);
+    track.real_series.add(time_ns, number);
+    if (!number) track.last = value;
+    return;
+  }
   track.series.add(time_ns, value);
   if (!record::is_known(value)) {
     if (track.samples == 0) track.last = value;
@@ -82,6 +93,10 @@ void OtherMetrics::put_into(CellSummary& summary, const Reasons& reasons) const 
          one != tracks_.end() && one->first.starts_with(prefix); ++one) {
       const Track& track = one->second;
       const std::string metric = one->first.substr(prefix.size());
+      if (track.real) {
+        put_real(metric, track, reasons, level, summary);
+        continue;
+      }
       MetricSummary& figures = level.others[metric];
       figures.kind = track.kind;
       const std::int64_t least = track.kind == record::Kind::kCounter ? 2 : 1;
@@ -101,6 +116,36 @@ void OtherMetrics::put_into(CellSummary& summary, const Reasons& reasons) const 
       if (track.series.max()) figures.values.max = static_cast<double>(*track.series.max());
       if (track.series.min()) figures.values.min = static_cast<double>(*track.series.min());
     }
+  }
+}
+
+// What a custom monitor says holds until it says something else, so a counter that it was never
+// asked for again has gained nothing; one that was never told is unknown.
+void OtherMetrics::put_real(const std::string& name, const Track& track, const Reasons& reasons,
+                            LevelSummary& level, CellSummary& summary) const {
+  const std::string full_name = level.name + '.' + name;
+  const RealSeries& series = track.real_series;
+  std::string why = reasons.why(level.name, name, track.last);
+  if (series.samples() == 0 && why.ends_with(": it was removed")) return;
+  MetricSummary& figures = level.others[name];
+  figures.kind = track.kind;
+  figures.real = true;
+  if (!track.unit.empty()) summary.units.emplace(full_name, track.unit);
+  const std::int64_t least = track.kind == record::Kind::kCounter ? 2 : 1;
+  if (series.samples() < least) {
+    summary.unknown.emplace(full_name, std::move(why));
+    return;
+  }
+  if (track.kind == record::Kind::kCounter) {
+    figures.real_gain = series.gain();
+  } else {
+    figures.values.mean = series.mean();
+    figures.values.max = series.max();
+    figures.values.min = series.min();
+  }
+  // It was cut off, or had nothing to say, in a part of the cell.
+  if (track.last != record::unknown(record::State::kNotYet)) {
+    summary.notes.emplace(full_name, "incomplete: " + why);
   }
 }
 

@@ -35,11 +35,16 @@ class OtherMetrics {
   struct Track {
     record::Kind kind;
     GaugeSeries series;
+    RealSeries real_series;
+    bool real = false;  // then only real_series is filled, and `last` says why there is none
+    std::string unit{};
     record::Value last =
         record::unknown(record::State::kNotYet);  // the last known one, or why none
     std::int64_t gain = 0;
     std::int64_t samples = 0;  // with a known value
   };
+  void put_real(const std::string& name, const Track& track, const Reasons& reasons,
+                LevelSummary& level, CellSummary& summary) const;
   void look_up(const std::shared_ptr<const record::Schema>& schema);
   static void add(Track& track, std::int64_t time_ns, record::Value value);
 

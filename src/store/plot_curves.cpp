@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "record/real.hpp"
+
 namespace store {
 
 void PlotCurve::begin(const PlotSegment& segment) noexcept {
@@ -19,11 +21,13 @@ void PlotCurve::add(const PlotTime& time, const PlotSegment& segment, const RowS
                     record::Value value, double capacity, bool bound) {
   if (column_->how == PlotColumn::How::kRate || column_->how == PlotColumn::How::kCpu) {
     if (step.time_ns < segment.from_ns || step.time_ns > segment.to_ns) return;
-    count(time, segment, intervals_.add(step, value, capacity));
+    count(time, segment, intervals_.add(step, column_->real ? real_steps(value) : value, capacity));
     return;
   }
   std::optional<double> known;
-  if (record::is_known(value)) known = static_cast<double>(value) * column_->scale;
+  if (const auto number = record::number_of(column_->real, value)) {
+    known = *number * column_->scale;
+  }
   if (!all_) {
     hold(held_, buckets_, time, segment, step.time_ns, step.after_gap, known);
     return;

@@ -119,13 +119,18 @@ void choose_metrics(PlotData& data, const PlotRequest& request, const Reasons& r
   }
   const std::vector<std::string_view> known = plot_metric_ids();
   for (const std::string& id : request.metrics) {
-    if (std::ranges::find(known, id) == known.end()) {
+    const bool of_monitor = id.find('.') != std::string::npos;
+    if (!of_monitor && std::ranges::find(known, id) == known.end()) {
       throw std::invalid_argument("there is no metric '" + id + "'");
     }
     if (data.metric(id) == nullptr && request.window) continue;
     if (data.metric(id) == nullptr) {
       const std::string_view family = std::string_view(id).substr(0, id.find('_'));
       const auto why = reasons.recorded(data.level, family == "network" ? "net" : family);
+      if (of_monitor) {
+        throw std::invalid_argument("there is no metric '" + id +
+                                    "' here: no custom monitor has told it");
+      }
       throw std::invalid_argument("metric '" + id + "' has no value here" +
                                   (why ? ": " + *why : ""));
     }

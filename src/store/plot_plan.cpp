@@ -101,7 +101,12 @@ class Planner {
  public:
   explicit Planner(const Recording& recording) {
     for (const auto& schema : recording.schemas()) {
-      for (const record::Column& column : schema->columns) names_.insert(column.name);
+      for (const record::Column& column : schema->columns) {
+        if (!column.real)
+          names_.insert(column.name);
+        else if (real_.size() < kMostTracks)
+          real_.emplace(column.name, column);
+      }
     }
     for (const record::Machine& machine : recording.machines()) {
       usable_.insert(machine.affinity.begin(), machine.affinity.end());
@@ -112,6 +117,7 @@ class Planner {
     for (const Described& described : kDescribed) {
       for (const std::string_view level : kLevels) add(described, level);
     }
+    for (const auto& [name, column] : real_) add_real(column);
     return std::move(plan_);
   }
 
@@ -143,6 +149,38 @@ class Planner {
         put(described, column, "process", track);
       }
     }
+  }
+
+  // Of a custom monitor: each metric has a plot of its own.
+  void add_real(const record::Column& column) {
+    const std::size_t dot = column.name.find('.');
+    const std::string_view level = std::string_view(column.name).substr(0, dot);
+    if (dot == std::string::npos || std::ranges::find(kLevels, level) == kLevels.end()) return;
+    if (plan_.columns.size() >= kMostTracks) return;
+    const std::string id = column.name.substr(dot + 1);
+    const bool counter = column.kind == record::Kind::kCounter;
+    const std::string unit = column.unit == "bytes" ? "B" : column.unit;
+    PlotColumn curve;
+    curve.name = column.name;
+    curve.level = level;
+    curve.real = true;
+    curve.how = counter ? How::kRate : How::kGauge;
+    curve.scale = counter ? kRealStep : 1;
+    curve.rule = kRealRateRule;
+    auto metric = std::ranges::find(plan_.metrics, id, &PlotMetric::id);
+    if (metric == plan_.metrics.end()) {
+      PlotMetric fresh;
+      fresh.id = fresh.title = id;
+      fresh.unit = !counter ? unit : unit.empty() ? "1/s" : unit + "/s";
+      metric = plan_.metrics.insert(metric, std::move(fresh));
+    }
+    PlotPanel panel;
+    panel.level = level;
+    panel.tracks.push_back({id.substr(id.find('.') + 1), {}, {}, {}});
+    curve.metric = static_cast<std::size_t>(metric - plan_.metrics.begin());
+    curve.panel = metric->panels.size();
+    metric->panels.push_back(std::move(panel));
+    plan_.columns.push_back(std::move(curve));
   }
 
   [[nodiscard]] bool is_usable(std::string_view number, std::size_t cores) const {
@@ -182,6 +220,7 @@ class Planner {
   }
 
   std::set<std::string, std::less<>> names_;
+  std::map<std::string, record::Column, std::less<>> real_;
   std::set<std::int64_t> usable_;
   PlotPlan plan_;
 };

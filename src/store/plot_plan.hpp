@@ -27,6 +27,7 @@ struct PlotColumn {
   double scale = 1;        // of the column's unit, or of its rate a second
   double most = 0;         // what is above it is rounding; 0: none
   RateRule rule{};         // of counters
+  bool real = false;       // of a custom monitor
   std::size_t metric = 0;  // whose curve it is
   std::size_t panel = 0;
   std::size_t track = 0;

@@ -1,7 +1,9 @@
 #include "store/rates.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "record/real.hpp"
 #include "store/counters.hpp"
 #include "store/frame.hpp"
 
@@ -49,6 +51,13 @@ RateRule rate_rule(std::string_view level, std::string_view metric) noexcept {
     rule.rounding = rounding_of(static_cast<Counter>(name - kCounterNames.begin()));
   }
   return rule;
+}
+
+record::Value real_steps(record::Value value) noexcept {
+  constexpr double kMost = 9e15;
+  const auto number = record::number_of(true, value);
+  if (!number || *number < 0 || *number > kMost) return record::unknown(record::State::kNotYet);
+  return std::llround(*number / kRealStep);
 }
 
 std::optional<RateInterval> RateIntervals::add(const RowStep& step, record::Value value,

@@ -41,6 +41,12 @@ struct RateRule {
 // Of a column "<level>.<metric>".
 RateRule rate_rule(std::string_view level, std::string_view metric) noexcept;
 
+// Of a custom monitor's counter: it has a pace of its own.
+inline constexpr RateRule kRealRateRule{100'000'000, 0, 2'500'000'000};
+// Such a counter in whole steps, as intervals take it; what is beyond 9e15 is unknown.
+inline constexpr double kRealStep = 1e-3;
+record::Value real_steps(record::Value value) noexcept;
+
 // Merges samples to intervals of at least the rule's length and half a period; what is left at the
 // end belongs to the last interval. An interval that would hold a gap, an unknown value or a
 // counter that fell isn't there at all. In constant memory.

@@ -35,4 +35,28 @@ std::optional<double> GaugeSeries::mean() const noexcept {
   return std::nullopt;
 }
 
+void RealSeries::add(std::int64_t time_ns, std::optional<double> number) {
+  if (number) {
+    if (last_ && !gaps_.between(last_time_ns_, time_ns)) {
+      const auto step_ns = static_cast<double>(time_ns - last_time_ns_);
+      weighted_ += (*last_ / 2 + *number / 2) * step_ns;  // halves: a sum might be infinite
+      weight_ns_ += step_ns;
+    }
+    if (known_ && *number > *known_) gain_ += *number - *known_;
+    known_ = number;
+    sum_ += *number;
+    ++samples_;
+    max_ = std::max(*number, max_.value_or(*number));
+    min_ = std::min(*number, min_.value_or(*number));
+  }
+  last_ = number;
+  last_time_ns_ = time_ns;
+}
+
+std::optional<double> RealSeries::mean() const noexcept {
+  if (weight_ns_ > 0) return std::clamp(weighted_ / weight_ns_, *min_, *max_);
+  if (samples_ > 0) return sum_ / static_cast<double>(samples_);
+  return std::nullopt;
+}
+
 }  // namespace store

@@ -62,4 +62,31 @@ class GaugeSeries {
   std::optional<record::Value> max_, min_;
 };
 
+// The same of real numbers (record/real.hpp): nullopt where there is none.
+class RealSeries {
+ public:
+  explicit RealSeries(const GapTable& gaps) noexcept : gaps_(gaps) {}
+
+  void add(std::int64_t time_ns, std::optional<double> number);
+
+  [[nodiscard]] std::optional<double> mean() const noexcept;
+  [[nodiscard]] std::optional<double> max() const noexcept { return max_; }
+  [[nodiscard]] std::optional<double> min() const noexcept { return min_; }
+  // What a counter rose; where it fell it began anew, and what it had gained before stays.
+  [[nodiscard]] double gain() const noexcept { return gain_; }
+  [[nodiscard]] std::optional<double> last() const noexcept { return known_; }
+  [[nodiscard]] std::int64_t samples() const noexcept { return samples_; }  // with a number
+
+ private:
+  const GapTable& gaps_;
+  std::int64_t last_time_ns_ = 0;
+  std::optional<double> last_, known_;
+  double weighted_ = 0;
+  double weight_ns_ = 0;
+  double sum_ = 0;  // for samples that no time lies between
+  double gain_ = 0;
+  std::int64_t samples_ = 0;
+  std::optional<double> max_, min_;
+};
+
 }  // namespace store

@@ -28,6 +28,9 @@ struct MetricSummary {
   std::optional<std::int64_t> gain;  // a counter's, in the cell
   Statistics values;                 // a gauge's
   std::optional<std::int64_t> last;
+  // Of a custom monitor: then a counter's gain is in here.
+  bool real = false;
+  std::optional<double> real_gain{};
 };
 
 struct LevelSummary {
@@ -89,6 +92,7 @@ struct CellSummary {
   std::int64_t other_consumers = 0;
   double other_consumers_cpu_time_s = 0;
   std::map<std::string, std::string> unknown;  // "<level>.<metric>" -> "not supported: …"
+  std::map<std::string, std::string> units;    // of custom monitors' metrics: "<level>.<metric>"
   // What is known but not exactly: "<level>.<metric>" -> "lower bound: …" or "incomplete: …";
   // "<level>" alone stands for its CPU and I/O figures together.
   std::map<std::string, std::string> notes;

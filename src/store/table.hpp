@@ -24,9 +24,12 @@ struct TableColumn {
   std::string name;  // "memory_bytes"; of all levels together "process.memory_bytes"
   std::string unit;  // "B", "ns", "B/s", "%"; "" for mere numbers
   Kind kind = Kind::kKey;
-  std::vector<std::int64_t> numbers;  // all but rates; kNoNumber where unknown
-  std::vector<double> rates;          // NaN where unknown
+  std::vector<std::int64_t> numbers;  // of whole numbers; kNoNumber where unknown
+  std::vector<double> rates;          // of the others; NaN where unknown
   bool any_unknown = false;
+  bool real = false;  // of a custom monitor: its values are in `rates`
+
+  [[nodiscard]] bool is_double() const noexcept { return real || kind == Kind::kRate; }
 };
 
 struct TableGap {

@@ -48,4 +48,9 @@ DerivedRate rate_of(std::string_view metric) {
   return {Form::kPerSecond, false, name + "_per_s", std::string(unit.empty() ? "1" : unit) + "/s"};
 }
 
+DerivedRate real_rate_of(std::string_view metric, std::string_view unit) {
+  return {DerivedRate::Form::kPerSecond, false, std::string(metric) + "_per_s",
+          std::string(unit.empty() ? "1" : unit) + "/s"};
+}
+
 }  // namespace store

@@ -18,5 +18,7 @@ struct DerivedRate {
 };
 // Of a counter, by its name without the level. The root process's part has none.
 DerivedRate rate_of(std::string_view metric);
+// Of a custom monitor's counter, with the unit that it says.
+DerivedRate real_rate_of(std::string_view metric, std::string_view unit);
 
 }  // namespace store

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "record/real.hpp"
 #include "store/machines.hpp"
 
 namespace store {
@@ -42,6 +43,10 @@ std::string_view TableRows::Recorded::metric() const noexcept {
   return std::string_view(full_name).substr(full_name.find('.') + 1);
 }
 
+RateRule TableRows::Recorded::rule() const noexcept {
+  return real ? kRealRateRule : rate_rule(level(), metric());
+}
+
 TableRows::TableRows(const Recording& recording, Table& table, bool groups)
     : recording_(recording), table_(table) {
   for (const char* name :
@@ -62,7 +67,7 @@ void TableRows::add_cell(const Cell& cell, const CellSpan& span, const GapTable&
   times_ns_.clear();
   rising_.clear();
   for (const Recorded& one : recorded_) {
-    rising_.push_back({RateIntervals(rate_rule(one.level(), one.metric())), 0});
+    rising_.push_back({RateIntervals(one.rule()), 0});
   }
   const record::Machine* machine = machine_at(recording_, span.end.time_ns);
   for (const auto level : kLevels) cores_[std::string(level)] = cores_of(machine, level);
@@ -101,6 +106,7 @@ void TableRows::look_up(const std::shared_ptr<const record::Schema>& schema) {
         known != by_name_.end()
             ? std::optional(known->second)
             : add_column(schema->columns[i], all ? name : name.substr(level.size() + 1));
+    if (place && recorded_[*place].real != schema->columns[i].real) continue;
     if (place && taken.insert(*place).second) places_.push_back({i, *place});
   }
 }
@@ -109,16 +115,23 @@ std::optional<std::size_t> TableRows::add_column(const record::Column& column,
                                                  std::string_view name) {
   if (table_.columns.size() >= kMostColumns || !names_.emplace(name).second) return std::nullopt;
   const bool counter = column.kind == record::Kind::kCounter;
-  Recorded one{column.name, table_.columns.size(), {}, 0, 0, false};
-  table_.columns.push_back({std::string(name),
-                            std::string(unit_of(name)),
-                            counter ? TableColumn::Kind::kCounter : TableColumn::Kind::kGauge,
-                            std::vector<std::int64_t>(table_.rows, kNoNumber),
-                            {},
-                            table_.rows > 0});
+  Recorded one{column.name, table_.columns.size(), {}, 0, 0, false, column.real};
+  TableColumn fresh;
+  fresh.name = name;
+  fresh.unit = column.real ? column.unit : std::string(unit_of(name));
+  fresh.kind = counter ? TableColumn::Kind::kCounter : TableColumn::Kind::kGauge;
+  fresh.any_unknown = table_.rows > 0;
+  fresh.real = column.real;
+  if (column.real) {
+    fresh.rates.assign(table_.rows, std::nan(""));
+  } else {
+    fresh.numbers.assign(table_.rows, kNoNumber);
+  }
+  table_.columns.push_back(std::move(fresh));
   one.unknown_rows = table_.rows;
   one.first_unknown = record::unknown(record::State::kNotYet);
-  if (counter) one.rate = rate_of(one.metric());
+  if (counter)
+    one.rate = column.real ? real_rate_of(one.metric(), column.unit) : rate_of(one.metric());
   if (one.rate.form != DerivedRate::Form::kNone) {
     std::string rate(name.substr(0, name.size() - one.metric().size()));
     rate += one.rate.name;
@@ -133,7 +146,7 @@ std::optional<std::size_t> TableRows::add_column(const record::Column& column,
       one.rate.form = DerivedRate::Form::kNone;
     }
   }
-  rising_.push_back({RateIntervals(rate_rule(one.level(), one.metric())), times_ns_.size()});
+  rising_.push_back({RateIntervals(one.rule()), times_ns_.size()});
   recorded_.push_back(std::move(one));
   by_name_.emplace(column.name, recorded_.size() - 1);
   return recorded_.size() - 1;
@@ -157,7 +170,7 @@ void TableRows::add_row(const Cell& cell, const CellSpan& span, const GapTable& 
   ++table_.rows;
   for (std::size_t i = keys_; i < table_.columns.size(); ++i) {
     TableColumn& column = table_.columns[i];
-    if (column.kind == TableColumn::Kind::kRate) {
+    if (column.is_double()) {
       column.rates.push_back(std::nan(""));
     } else {
       column.numbers.push_back(kNoNumber);
@@ -176,8 +189,9 @@ void TableRows::add_row(const Cell& cell, const CellSpan& span, const GapTable& 
     if (!inside || one.rate.form == DerivedRate::Form::kNone) continue;
     const double cores = capacity_of(one, rows, row);
     one.no_capacity = !(cores > 0);
-    put_rate(one, rising_[place.recorded],
-             rising_[place.recorded].intervals.add(step, value, cores));
+    put_rate(
+        one, rising_[place.recorded],
+        rising_[place.recorded].intervals.add(step, one.real ? real_steps(value) : value, cores));
   }
   for (std::size_t i = 0; i < recorded_.size(); ++i) {
     if (!seen[i]) put(recorded_[i], record::unknown(record::State::kNotSupported));
@@ -186,7 +200,11 @@ void TableRows::add_row(const Cell& cell, const CellSpan& span, const GapTable& 
 
 void TableRows::put(Recorded& one, record::Value value) {
   TableColumn& column = table_.columns[one.column];
-  if (record::is_known(value)) {
+  if (const auto number = column.real ? record::number_of(true, value) : std::nullopt) {
+    column.rates.back() = *number;
+    return;
+  }
+  if (!column.real && record::is_known(value)) {
     column.numbers.back() = value;
     return;
   }
@@ -209,7 +227,8 @@ double TableRows::capacity_of(const Recorded& one, const record::Rows& rows,
 void TableRows::put_rate(const Recorded& one, Rising& rising,
                          const std::optional<RateInterval>& interval) {
   if (!interval || one.rate.form == DerivedRate::Form::kNone) return;
-  const double number = rounded(number_of(one.rate.form, one.rate.within_100, *interval));
+  const double scale = one.real ? kRealStep : 1;
+  const double number = rounded(number_of(one.rate.form, one.rate.within_100, *interval) * scale);
   std::vector<double>& rates = table_.columns[one.column + 1].rates;
   for (; rising.next_row < times_ns_.size(); ++rising.next_row) {
     const std::int64_t time_ns = times_ns_[rising.next_row];

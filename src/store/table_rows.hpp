@@ -30,9 +30,11 @@ class TableRows {
     std::size_t unknown_rows = 0;
     record::Value first_unknown = 0;
     bool no_capacity = false;  // in the newest row
+    bool real = false;         // of a custom monitor
 
     [[nodiscard]] std::string_view level() const noexcept;
     [[nodiscard]] std::string_view metric() const noexcept;
+    [[nodiscard]] RateRule rule() const noexcept;
   };
 
   // Both must outlive it. Puts the keys into the table; `groups`: with one for a cell's group.

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "record/real.hpp"
 #include "record/text.hpp"
 
 namespace tools {
@@ -73,6 +74,9 @@ struct Objects {
     for (const record::Column& column : schema.columns) {
       const char* kind = column.kind == record::Kind::kCounter ? "counter" : "gauge";
       columns.push_back({{"name", column.name}, {"kind", kind}});
+      if (!column.real) continue;
+      columns.back()["real"] = true;
+      columns.back()["unit"] = column.unit;
     }
     return {{"kind", "schema"}, {"columns", columns}};
   }
@@ -192,7 +196,10 @@ std::string row_json(const record::Rows& rows, std::size_t row, const record::Sc
   for (std::size_t column = 0; column < rows.columns; ++column) {
     const std::string name = column < schema.columns.size() ? schema.columns[column].name
                                                             : fmt::format("column{}", column);
-    values[name] = value_json(rows.at(column, row));
+    const bool real = column < schema.columns.size() && schema.columns[column].real;
+    const auto number = record::number_of(real, rows.at(column, row));
+    values[name] =
+        real ? (number ? Json(*number) : Json(nullptr)) : value_json(rows.at(column, row));
   }
   return line({{"kind", "row"},
                {"time_ns", rows.time_ns[row]},

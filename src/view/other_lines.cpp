@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,8 @@ constexpr double kMilli = 1000;
 constexpr std::size_t kMostName = 24;
 constexpr std::size_t kMostCards = 4;
 constexpr std::size_t kMostTop = 3;
+constexpr std::size_t kMostOfMonitor = 4;
+constexpr std::size_t kMostReason = 90;
 
 // From where on it hurts. A cell that waits a tenth of its time is slower by a tenth.
 constexpr double kMuchThrottled = 0.02;  // shares of the cell's time
@@ -129,6 +132,61 @@ void add_top(const CellSummary& summary, const LevelSummary& level,
   lines.push_back({"top", fmt::format("{}", fmt::join(parts, ", ")), std::nullopt});
 }
 
+// "12.0 MiB", "-0.3", "7 °C" in a custom monitor's own unit.
+std::string number_text(double value, const std::string& unit) {
+  if (unit == "bytes" && value >= 0) return bytes_text(value);
+  const std::string text = std::abs(value) < 1e6 && std::abs(value) >= 1e-3
+                               ? fmt::format("{:.4g}", value)
+                               : fmt::format("{:.3g}", value);
+  return unit.empty() ? text : text + " " + one_line(unit, kMostName);
+}
+
+// A custom monitor: what each of its metrics was in the cell.
+std::string monitor_text(const CellSummary& summary, const LevelSummary& level,
+                         const std::string& device) {
+  const std::string prefix = device + '.';
+  std::vector<std::string> parts;
+  std::size_t more = 0;
+  for (auto one = level.others.lower_bound(prefix);
+       one != level.others.end() && one->first.starts_with(prefix); ++one) {
+    if (parts.size() == kMostOfMonitor) {
+      ++more;
+      continue;
+    }
+    const std::string full_name = level.name + '.' + one->first;
+    const auto unit = summary.units.find(full_name);
+    const std::string known_unit = unit == summary.units.end() ? "" : unit->second;
+    const bool bound = summary.notes.contains(full_name);
+    std::string text = one_line(one->first.substr(prefix.size()), kMostName) + ' ';
+    if (one->second.real_gain) {
+      text += (bound ? "≥ +" : "+") + number_text(*one->second.real_gain, known_unit);
+    } else if (one->second.values.mean && one->second.values.max) {
+      text += number_text(*one->second.values.mean, known_unit);
+      if (*one->second.values.max != *one->second.values.mean) {
+        text += " (max " + number_text(*one->second.values.max, "") + ")";
+      }
+    } else {
+      const auto why = summary.unknown.find(full_name);
+      text += why == summary.unknown.end() ? "n/a" : one_line(why->second, kMostReason);
+    }
+    parts.push_back(std::move(text));
+  }
+  if (more > 0) parts.push_back(fmt::format("{} more", more));
+  return fmt::format("{}", fmt::join(parts, " · "));
+}
+
+void add_monitors(const CellSummary& summary, const LevelSummary& level,
+                  std::vector<SummaryLine>& lines) {
+  for (const record::Device& device : summary.devices) {
+    if (device.kind != record::kMonitorKind) continue;
+    std::string text = monitor_text(summary, level, device.name);
+    // What is said of the node is of use where one looks at the kernel, too.
+    const LevelSummary* node = level.name == "process" ? level_of(summary, "node") : nullptr;
+    if (text.empty() && node != nullptr) text = monitor_text(summary, *node, device.name);
+    if (!text.empty()) lines.push_back({device.name, std::move(text), std::nullopt});
+  }
+}
+
 // The quota is the job's, so what it costs is said where the kernel is looked at, too.
 void add_throttling(const CellSummary& summary, const LevelSummary& level,
                     std::vector<SummaryLine>& lines) {
@@ -202,6 +260,7 @@ std::vector<SummaryLine> other_lines(const CellSummary& summary, const LevelSumm
   add_throttling(summary, level, lines);
   add_swap(summary, level, lines);
   add_pressure(summary, level, lines);
+  add_monitors(summary, level, lines);
   add_crowd(summary, level, lines);
   return lines;
 }

@@ -116,14 +116,18 @@ class Panel {
   }
 
   [[nodiscard]] double y_of(double value, double top) const {
-    return bottom_ - std::clamp(value / top, 0.0, 1.0) * (bottom_ - top_);
+    return bottom_ - std::clamp((value - floor_) / (top - floor_), 0.0, 1.0) * (bottom_ - top_);
   }
 
   void curves() {
     double highest = 0;
+    double lowest = 0;  // only custom monitors have less
     std::vector<PlotPoints> curves;
     for (const store::PlotTrack& track : panel_.tracks) {
-      if (const auto figures = figures_of(data_, track)) highest = std::max(highest, figures->max);
+      if (const auto figures = figures_of(data_, track)) {
+        highest = std::max(highest, figures->max);
+        lowest = std::min(lowest, figures->min);
+      }
       curves.push_back(points_of(data_, track, time_, place_.most_points));
     }
     double natural = panel_.top.value_or(0);
@@ -132,6 +136,7 @@ class Panel {
     double top = axis.top();
     // A limit that is near belongs into the picture.
     if (metric_.unit != "%" && highest > 0.4 * natural) top = std::max(top, natural * 1.08);
+    if (lowest < 0) floor_ = -ValueAxis(-lowest, 0, metric_.unit).top();
     grid(axis, top);
     for (std::size_t i = 0; i < curves.size(); ++i) curve(curves[i], i, top);
     hatch(curves);
@@ -141,7 +146,9 @@ class Panel {
 
   void grid(const ValueAxis& axis, double top) {
     PlotPath path;
-    for (const Tick& tick : axis.ticks()) {
+    std::vector<Tick> ticks = axis.ticks();
+    if (floor_ < 0) ticks.push_back({floor_, value_text(floor_, metric_.unit)});
+    for (const Tick& tick : ticks) {
       const double y = y_of(tick.at, top);
       path.move(place_.left, y);
       path.line(place_.right, y);
@@ -168,7 +175,7 @@ class Panel {
       std::size_t end = begin + 1;
       while (!breaks(end)) ++end;
       line.move(points[begin].left, y(begin));
-      area.move(points[begin].left, bottom_);
+      area.move(points[begin].left, y_of(0, top));
       area.line(points[begin].left, y(begin));
       for (std::size_t i = begin; i < end; ++i) {
         if (i > begin && i + 1 < end && is_flat(y(i - 1), y(i), y(i + 1))) continue;
@@ -177,7 +184,7 @@ class Panel {
       }
       line.line(points[end - 1].right, y(end - 1));
       area.line(points[end - 1].right, y(end - 1));
-      area.line(points[end - 1].right, bottom_);
+      area.line(points[end - 1].right, y_of(0, top));
       begin = end;
     }
     if (line.empty()) return;
@@ -395,6 +402,7 @@ class Panel {
   const PanelPlace& place_;
   std::string& svg_;
   double top_, bottom_;
+  double floor_ = 0;    // the value at bottom_
   std::size_t colour_;  // of the first track
 };
 

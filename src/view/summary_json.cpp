@@ -51,13 +51,31 @@ Json cell_object(const store::CellSummary& summary) {
   return cell;
 }
 
+// Exact; whole numbers without a point.
+Json real(const std::optional<double>& value) {
+  if (!value || !std::isfinite(*value)) return nullptr;
+  constexpr double kMostExact = 9007199254740992;  // 2^53
+  if (*value != std::trunc(*value) || std::abs(*value) > kMostExact) return *value;
+  return static_cast<std::int64_t>(*value);
+}
+
+Json real_json(const store::MetricSummary& figures) {
+  if (figures.kind == record::Kind::kCounter) return real(figures.real_gain);
+  if (!figures.values.max) return nullptr;
+  return {{"mean", real(figures.values.mean)},
+          {"max", real(figures.values.max)},
+          {"min", real(figures.values.min)}};
+}
+
 // What is 0 all the time is left out: of some fifty metrics most are. Unknown ones are null.
 void put_others(const store::LevelSummary& level, Json& json) {
   for (const auto& [name, figures] : level.others) {
     const std::size_t dot = name.find('.');
     const bool of_device = dot != std::string::npos;
     Json value;
-    if (figures.gain) {
+    if (figures.real) {
+      value = real_json(figures);
+    } else if (figures.gain) {
       if (*figures.gain == 0) continue;
       value = *figures.gain;
     } else if (figures.values.max) {
@@ -178,6 +196,7 @@ std::string summary_json(const store::CellSummary& summary) {
                                {"cpu_time_s", seconds(summary.other_consumers_cpu_time_s)}};
   }
   json["unknown"] = summary.unknown;
+  if (!summary.units.empty()) json["units"] = summary.units;
   if (!summary.notes.empty()) json["notes"] = summary.notes;
   if (!summary.rate_note.empty()) json["rate_note"] = summary.rate_note;
   if (summary.sample_age_s) json["sample_age_s"] = seconds(*summary.sample_age_s);

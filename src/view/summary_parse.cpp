@@ -69,6 +69,7 @@ store::MetricSummary metric(const Json& json) {
     figures.values = statistics(json);
   } else {
     figures.gain = integer(json);
+    figures.real_gain = number(json);
   }
   return figures;
 }
@@ -123,6 +124,17 @@ void put_texts(const Json& json, std::map<std::string, std::string>& texts) {
   if (!json.is_object()) return;
   for (const auto& [key, value] : json.items()) {
     if (value.is_string()) texts[key] = text(value);
+  }
+}
+
+// Metrics of custom monitors are those of their devices.
+void find_real(store::CellSummary& summary) {
+  for (store::LevelSummary& level : summary.levels) {
+    for (auto& [name, figures] : level.others) {
+      const std::string_view device = std::string_view(name).substr(0, name.find('.'));
+      const auto found = std::ranges::find(summary.devices, device, &record::Device::name);
+      figures.real = found != summary.devices.end() && found->kind == record::kMonitorKind;
+    }
   }
 }
 
@@ -239,7 +251,9 @@ std::optional<store::CellSummary> parse_summary(std::string_view json_text) {
   put_devices(at(json, "devices"), summary);
   put_consumers(json, summary);
   put_texts(at(json, "unknown"), summary.unknown);
+  put_texts(at(json, "units"), summary.units);
   put_texts(at(json, "notes"), summary.notes);
+  find_real(summary);
   summary.rate_note = text(at(json, "rate_note"));
   summary.sample_age_s = number(at(json, "sample_age_s"));
   return summary;

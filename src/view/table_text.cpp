@@ -48,7 +48,7 @@ class Pieces {
   }
   // The shortest digits that mean this number.
   void add_number(const store::TableColumn& column, std::size_t row, std::string_view unknown) {
-    if (column.kind == store::TableColumn::Kind::kRate) {
+    if (column.is_double()) {
       const double value = column.rates[row];
       if (!std::isfinite(value)) return add(unknown);
       fmt::format_to(std::back_inserter(text_), "{}", value);

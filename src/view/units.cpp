@@ -60,6 +60,7 @@ std::string count_text(double count) {
 }
 
 std::string value_text(double value, std::string_view unit) {
+  if (value < 0) return "-" + value_text(-value, unit);
   if (unit == "%") return percent_text(value);
   if (unit == "B") return bytes_text(value);
   if (unit == "B/s") return bytes_text(value) + "/s";

@@ -5,6 +5,7 @@
 #include "record/bytes.hpp"
 #include "record/examples.hpp"
 #include "record/marks.hpp"
+#include "record/real.hpp"
 #include "record/records.hpp"
 #include "record/rows.hpp"
 #include "record/text.hpp"
@@ -55,6 +56,58 @@ TEST(Codec, SurvivesEveryFlippedBit) {
       EXPECT_TRUE(!back || !to_line(*back).empty());
     }
   }
+}
+
+const Schema kWithReal{{{"process.cpu_time_ns", Kind::kCounter},
+                        {"node.train.loss", Kind::kGauge, true, "nats"},
+                        {"node.train.steps", Kind::kCounter, true}}};
+
+TEST(Codec, BringsRealColumnsBack) {
+  std::string bytes;
+  encode(kWithReal, bytes);
+  const auto back = decode(ChunkKind::kSchema, bytes);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(to_line(*back),
+            "schema columns=3 process.cpu_time_ns:counter node.train.loss:gauge:real:\"nats\" "
+            "node.train.steps:counter:real:\"\"");
+}
+
+// What an earlier version reads: as many columns, those without a level it passes over.
+TEST(Codec, NamesRealColumnsBehindWhatEarlierReadersKnow) {
+  std::string bytes;
+  encode(kWithReal, bytes);
+  ByteReader reader(bytes);
+  ASSERT_EQ(reader.count(2), 3U);
+  EXPECT_EQ(reader.text(), "process.cpu_time_ns");
+  reader.u8();
+  EXPECT_EQ(reader.text(), "");
+  reader.u8();
+  EXPECT_EQ(reader.text(), "");
+}
+
+TEST(Codec, RefusesARealColumnThatIsNone) {
+  std::string bytes;
+  encode(Schema{}, bytes);
+  ByteWriter writer(bytes);
+  writer.u8(1);
+  writer.varint(1);
+  writer.varint(7);
+  writer.text("node.a.b");
+  writer.text("");
+  EXPECT_FALSE(decode(ChunkKind::kSchema, bytes));
+}
+
+TEST(RealValues, AreExactAndNeverTakenForUnknownOnes) {
+  for (const double number : {0.0, -0.0, 0.1, 0.3, -0.3, 1e300, -1e-300, 9007199254740993.0}) {
+    EXPECT_EQ(number_of(true, real_value(number)), number);
+  }
+  for (const State state :
+       {State::kNotYet, State::kNotPermitted, State::kNotSupported, State::kVanished}) {
+    EXPECT_EQ(number_of(true, unknown(state)), std::nullopt);
+  }
+  EXPECT_EQ(number_of(true, std::bit_cast<Value>(HUGE_VAL)), std::nullopt);
+  EXPECT_EQ(number_of(false, 7), 7);
+  EXPECT_EQ(number_of(false, unknown(State::kNotYet)), std::nullopt);
 }
 
 TEST(Codec, RefusesAnOutcomeThatIsNone) {

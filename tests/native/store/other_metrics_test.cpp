@@ -1,6 +1,7 @@
 // Levels and metrics beyond those that every recording has.
 #include <gtest/gtest.h>
 
+#include "record/real.hpp"
 #include "store/summary.hpp"
 #include "store/synthetic.hpp"
 
@@ -55,6 +56,72 @@ TEST_F(OtherMetricsTest, GiveTheStatisticsOfAGauge) {
   EXPECT_DOUBLE_EQ(*swap.values.mean, 22.5);
   EXPECT_EQ(swap.last, 20);
   EXPECT_FALSE(swap.gain);
+}
+
+// The columns of a custom monitor, in a cell of one second.
+class RealMetricsTest : public testing::Test {
+ protected:
+  RealMetricsTest() {
+    record::Schema schema;
+    for (const std::string& name : both_levels()) schema.columns.push_back({name});
+    schema.columns.push_back({"node.train.loss", record::Kind::kGauge, true, "nats"});
+    schema.columns.push_back({"node.train.read", record::Kind::kCounter, true, "bytes"});
+    recorder_.add(schema);
+    recorder_.add(record::Device{1, "train", "monitor", "a test", "", 0, -3, ""});
+    recorder_.add(cell_begin(kStart, kStart));
+  }
+  void row(std::int64_t time_ns, record::Value loss, record::Value read, std::uint8_t flags) {
+    record::Sample sample;
+    sample.time_ns = time_ns;
+    sample.flags = flags;
+    sample.values.assign(both_levels().size(), 1);
+    sample.values.push_back(loss);
+    sample.values.push_back(read);
+    ASSERT_TRUE(recorder_.writer().append_row(sample));
+  }
+  CellSummary summary() {
+    recorder_.add(cell_end(kStart + kSecond, kStart + kSecond));
+    return summary_of(recorder_.open());
+  }
+  Recorder recorder_;
+};
+
+TEST_F(RealMetricsTest, HaveExactFiguresOfEitherSign) {
+  using record::real_value;
+  row(kStart, real_value(-0.3), real_value(100.5), record::kEdgeSample);
+  row(kStart + kSecond / 2, real_value(0.1), real_value(200.5), 0);
+  row(kStart + kSecond, real_value(-0.3), real_value(1000.75), record::kEdgeSample);
+  const CellSummary one = summary();
+  const MetricSummary& loss = level_of(one, "node").others.at("train.loss");
+  EXPECT_TRUE(loss.real);
+  EXPECT_EQ(loss.values.min, -0.3);
+  EXPECT_EQ(loss.values.max, 0.1);
+  EXPECT_DOUBLE_EQ(*loss.values.mean, -0.1);
+  EXPECT_EQ(level_of(one, "node").others.at("train.read").real_gain, 900.25);
+  EXPECT_EQ(one.units.at("node.train.loss"), "nats");
+  EXPECT_FALSE(one.unknown.contains("node.train.loss"));
+}
+
+TEST_F(RealMetricsTest, SayWhyTheyAreUnknown) {
+  const auto gone = unknown(State::kVanished);
+  row(kStart, gone, gone, record::kEdgeSample);
+  row(kStart + kSecond, gone, gone, record::kEdgeSample);
+  recorder_.add(record::Missing{kStart, "node.train", State::kVanished, "it exited with status 3"});
+  const CellSummary one = summary();
+  EXPECT_FALSE(level_of(one, "node").others.at("train.loss").values.mean);
+  EXPECT_EQ(one.unknown.at("node.train.loss"), "vanished: it exited with status 3");
+  EXPECT_EQ(one.unknown.at("node.train.read"), "vanished: it exited with status 3");
+}
+
+TEST_F(RealMetricsTest, SayThatTheyAreIncomplete) {
+  using record::real_value;
+  row(kStart, real_value(1), real_value(1), record::kEdgeSample);
+  row(kStart + kSecond / 2, real_value(2), real_value(3), 0);
+  row(kStart + kSecond, unknown(State::kVanished), unknown(State::kVanished), record::kEdgeSample);
+  recorder_.add(record::Missing{kStart, "node.train", State::kVanished, "it was killed"});
+  const CellSummary one = summary();
+  EXPECT_EQ(level_of(one, "node").others.at("train.read").real_gain, 2);
+  EXPECT_EQ(one.notes.at("node.train.read"), "incomplete: vanished: it was killed");
 }
 
 TEST_F(OtherMetricsTest, SayWhyOneIsUnknown) {
