@@ -564,3 +564,35 @@ def reducer(usual_types: set[type], otherwise: Callable[[Any], Any]) -> Callable
 
     Those of other types it gives to `otherwise`. The set may grow while it is in use.
     """
+
+class MonitorInfo:
+    """A custom monitor, and what has become of it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def about(self) -> str: ...
+    @property
+    def rate_hz(self) -> float: ...
+    @property
+    def state(self) -> str: ...  # begins, measures, cut off
+    @property
+    def reason(self) -> str: ...  # why it was cut off
+
+def add_monitor(
+    session: Session,
+    name: str,
+    *,
+    command: Sequence[bytes],  # found along PATH
+    about: str,
+    directory: bytes,
+    payload: bytes,  # what it finds on its standard input
+    rate_hz: float,
+) -> None:
+    """Starts a custom monitor, now and for each sampler that follows. Doesn't wait for it.
+
+    Raises Error when one of that name runs.
+    """
+
+def remove_monitor(session: Session, name: str) -> bool: ...  # False: there is none
+def monitors(session: Session) -> list[MonitorInfo]: ...

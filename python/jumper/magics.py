@@ -29,6 +29,7 @@ from . import (
     finer,
     groups,
     guard,
+    monitoring,
     plotting,
     scorep,
     scripting,
@@ -76,6 +77,10 @@ VERBS: Final = {
     "script": (
         "begin [NAME] [--slurm] [--force] | end | abort",
         "the cells in between become NAME.py, and NAME.sh that runs it",
+    ),
+    "monitor": (
+        "[add [--name N] [--rate HZ] COMMAND …|MODULE:CLASS|CLASS|lustre|mountstats, remove N]",
+        "figures of your own beside ours; without more: what became of them",
     ),
     "doctor": ("", "tries everything that measuring needs, says what would help"),
     "help": ("", "this list"),
@@ -127,6 +132,7 @@ class JumperMagics(Magics):
         %jumper group begin [NAME]|end      the cells between are one measurement
         %jumper save FILE                   a copy of the recording, to be opened elsewhere
         %jumper guard memory=95%|off        interrupts a cell before it fills memory
+        %jumper monitor add COMMAND …       figures of your own, from a program or a class
         %jumper open last|FILE              an earlier recording; then a question, as summary
         %%jumper run [--with "LAUNCHER"]    this cell in a process of its own
         %%jumper scorep [ARGUMENTS]         the same, under Score-P
@@ -403,6 +409,10 @@ class JumperMagics(Magics):
         text = f"cells are interrupted from {self._guard_percent:g} % of a memory limit on"
         return text if lost is None else f"{text}, but nobody watches at the moment: {lost}"
 
+    def _monitor(self, arguments: list[str]) -> None:
+        namespace = self.shell.user_ns if self.shell is not None else {}
+        self._publish(views.table(monitoring.answer(self._session, arguments, namespace)))
+
     def _open(self, arguments: list[str]) -> None:
         """Without a question: how it ended, its history, and what its last cell used."""
         if not arguments:
@@ -494,6 +504,8 @@ def completions(line: str) -> tuple[str, ...]:
         return plotting.completions(words)
     if verb == "group":
         return groups.STEPS if len(words) == 1 else ()
+    if verb == "monitor":
+        return monitoring.completions(words)
     if verb == "guard":
         return ("memory=", "off")
     if verb == "script":

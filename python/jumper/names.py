@@ -19,7 +19,17 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
-from . import _native, mode_names, peers, programs, scorep, stand_in, vampir, views
+from . import (
+    _native,
+    mode_names,
+    monitoring,
+    peers,
+    programs,
+    scorep,
+    stand_in,
+    vampir,
+    views,
+)
 from ._native import Error
 from .engine import NotStarted
 from .extension_files import ExtensionFiles
@@ -44,6 +54,7 @@ class PeersNames(Magics):
         session: _native.Session,
     ) -> None:
         super().__init__(shell)
+        self._selected = monitoring.Selected(session)
         self._settings = settings
         self._without_body = _native.bodiless((*peers.NAMES, *mode_names.NAMES))
         self._score_p = score_p
@@ -156,6 +167,20 @@ class PeersNames(Magics):
         if self._settings.pickler == "parallel":
             rows += [("workers", str(self._settings.workers)), ("backend", self._settings.backend)]
         self._show(rows)
+
+    @line_cell_magic
+    def set_perfmonitor(self, line: str, cell: str | None = None) -> None:
+        """Select what measures beside JUmPER itself: `%jumper monitor add` in other words.
+
+        local: nothing else; a module with a class that has metrics() and sample(); a command. They
+        stand behind the name or below it. With nothing there: what is selected now.
+        """
+        namespace = self.shell.user_ns if self.shell is not None else {}
+        try:
+            words = shlex.split(f"{line}\n{cell or ''}", comments=True)
+            self._show(self._selected.choose(words, namespace))
+        except (ValueError, Error) as error:
+            raise UsageError(f"set_perfmonitor: {error}") from None
 
     def _marshalling(self, word: str) -> tuple[str, str]:
         name, equals, value = word.partition("=")

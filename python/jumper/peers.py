@@ -73,6 +73,12 @@ NAMES: Final[Mapping[str, Name]] = {
     "perfdata_to_json": Name(
         "paper", "BASE", "%jumper export -o", "writes BASE_perfdata.json and BASE_code.json"
     ),
+    "set_perfmonitor": Name(
+        "paper",
+        "local|slurm|MODULE:CLASS|COMMAND …",
+        "%jumper monitor add",
+        "figures of a monitor of one's own beside ours",
+    ),
     "execute_with_scorep": Name(
         "scorep-jupyter",
         "[ARGUMENTS]",

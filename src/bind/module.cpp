@@ -25,6 +25,7 @@
 #include "bind/engine.hpp"
 #include "bind/forking.hpp"
 #include "bind/groups.hpp"
+#include "bind/monitors.hpp"
 #include "bind/numbers.hpp"
 #include "bind/pickling.hpp"
 #include "bind/report.hpp"
@@ -441,6 +442,7 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
   bind::add_forking(module);
   bind::add_pickling(module);
   bind::add_bodiless(module);
+  bind::add_monitors(module);
 
   nb::class_<bind::Ending>(module, "Ending")
       .def_ro("kind", &bind::Ending::kind)

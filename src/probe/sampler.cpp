@@ -106,6 +106,11 @@ std::vector<Source*> Sampler::sources() const {
   return sources;
 }
 
+void Sampler::add(std::unique_ptr<Source> source) {
+  sources_.push_back(std::move(source));
+  join_columns();
+}
+
 std::size_t Sampler::most_columns() const noexcept {
   std::size_t most = own_columns_;
   for (const auto& source : sources_) most += source->most_columns();

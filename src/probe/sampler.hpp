@@ -50,6 +50,8 @@ class Sampler {
   // tick, whose sample then has as many values. It never has more than most_columns().
   bool columns_changed() noexcept;
   [[nodiscard]] std::size_t most_columns() const noexcept;
+  // One more source, behind the others; before the first tick.
+  void add(std::unique_ptr<Source> source);
   // Devices that weren't told so far; once a tick.
   std::vector<record::Device> take_devices();
   // The sources beyond tree and node, in the order of their columns.

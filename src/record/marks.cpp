@@ -22,6 +22,8 @@ enum class MessageKind : std::uint8_t {
   kStalled = 13,
   kVisibleDevices = 14,
   kGroup = 15,
+  kMonitor = 16,
+  kMonitorState = 17,
 };
 
 struct Encoder {
@@ -66,6 +68,19 @@ struct Encoder {
     ByteWriter writer(out);
     writer.u8(visible.set ? 1 : 0);
     writer.text(visible.list);
+  }
+  void operator()(const Monitor& monitor) const {
+    kind(MessageKind::kMonitor);
+    ByteWriter writer(out);
+    writer.text(monitor.name);
+    writer.text(monitor.about);
+    writer.f64(monitor.rate_hz);
+  }
+  void operator()(const MonitorState& state) const {
+    kind(MessageKind::kMonitorState);
+    ByteWriter writer(out);
+    writer.text(state.name);
+    writer.text(state.reason);
   }
   void operator()(const Moved& moved) const {
     kind(MessageKind::kMoved);
@@ -142,6 +157,21 @@ std::optional<Message> decode_message(std::string_view bytes) {
       visible.list = reader.text();
       if (!reader.ok()) return std::nullopt;
       return visible;
+    }
+    case MessageKind::kMonitor: {
+      Monitor monitor;
+      monitor.name = reader.text();
+      monitor.about = reader.text();
+      monitor.rate_hz = reader.f64();
+      if (!reader.ok() || !(monitor.rate_hz > 0)) return std::nullopt;
+      return monitor;
+    }
+    case MessageKind::kMonitorState: {
+      MonitorState state;
+      state.name = reader.text();
+      state.reason = reader.text();
+      if (!reader.ok()) return std::nullopt;
+      return state;
     }
     case MessageKind::kNearLimit:
       return record_as<NearLimit>(ChunkKind::kNearLimit, payload);

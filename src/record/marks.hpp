@@ -82,8 +82,23 @@ struct VisibleDevices {
   std::string list;
 };
 
-using Message = std::variant<CellBegin, CellEnd, Settings, Close, Ack, Spill, Hello, AskStacks,
-                             Stacks, Guard, NearLimit, Moved, Stalled, VisibleDevices, Group>;
+// The kernel -> the sampler: the pipe that comes with this message is a custom monitor's; without
+// a pipe: close that monitor's, it was removed.
+struct Monitor {
+  std::string name;
+  std::string about;  // what it is, for people: a command, a class
+  double rate_hz = 1;
+};
+
+// The sampler -> the kernel: a custom monitor has named its metrics, or was cut off.
+struct MonitorState {
+  std::string name;
+  std::string reason;  // why it was cut off; "": it wasn't
+};
+
+using Message =
+    std::variant<CellBegin, CellEnd, Settings, Close, Ack, Spill, Hello, AskStacks, Stacks, Guard,
+                 NearLimit, Moved, Stalled, VisibleDevices, Group, Monitor, MonitorState>;
 
 void encode_message(const Message& message, std::string& out);
 

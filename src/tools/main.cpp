@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   tools::add_dump(program, chosen);
   tools::add_sample(program, chosen);
   tools::add_doctor(program, chosen);
+  tools::add_monitor(program, chosen);
   tools::add_python_verbs(program, chosen);
   try {
     std::vector<std::string> arguments(argv + 1, argv + argc);

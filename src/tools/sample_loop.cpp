@@ -9,7 +9,10 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <deque>
+#include <memory>
 #include <optional>
+#include <set>
 #include <variant>
 
 #include "base/clock.hpp"
@@ -22,6 +25,7 @@
 #include "tools/death.hpp"
 #include "tools/disk.hpp"
 #include "tools/guard.hpp"
+#include "tools/monitors.hpp"
 #include "tools/outbox.hpp"
 #include "tools/schedule.hpp"
 #include "tools/stack_requests.hpp"
@@ -74,11 +78,23 @@ probe::SamplerOptions sampler_options(const LoopOptions& options) {
   return result;
 }
 
+Monitors& add_monitors(probe::Sampler& sampler) {
+  std::set<std::string, std::less<>> levels;
+  for (const record::Column& column : sampler.columns()) {
+    levels.insert(column.name.substr(0, column.name.find('.')));
+  }
+  auto monitors = std::make_unique<Monitors>(std::move(levels));
+  Monitors& result = *monitors;
+  sampler.add(std::move(monitors));
+  return result;
+}
+
 class Loop {
  public:
   explicit Loop(const LoopOptions& options)
       : options_(options),
         sampler_(sampler_options(options)),
+        monitors_(add_monitors(sampler_)),
         resume_(resume_point(recording_end_fd())),
         outbox_(sampler_.most_columns()),
         disk_(disk_options(), outbox_.queue()),
@@ -217,6 +233,10 @@ class Loop {
       if (auto* begin = std::get_if<record::CellBegin>(&*message)) {
         if (received.descriptor.valid()) begin->source = source_from(received.descriptor.fd());
       }
+      if (const auto* monitor = std::get_if<record::Monitor>(&*message)) {
+        take_monitor(*monitor, std::move(received.descriptor));
+        continue;
+      }
       cells = cells || std::holds_alternative<record::CellBegin>(*message) ||
               std::holds_alternative<record::CellEnd>(*message);
       if (auto* close = std::get_if<record::Close>(&*message)) {
@@ -233,6 +253,34 @@ class Loop {
     }
     for (record::Message& mark : marks_) apply(mark);
     return open || close_asked_;
+  }
+
+  void take_monitor(const record::Monitor& monitor, base::File pipe) {
+    if (pipe.valid()) {
+      monitors_.add(monitor, std::move(pipe));
+    } else {
+      monitors_.remove(monitor.name);
+    }
+  }
+
+  // What becomes of custom monitors: into the recording, and to the kernel.
+  void push_monitor_news() {
+    const std::int64_t now_ns = base::monotonic_ns();
+    for (MonitorNews& news : monitors_.take_news()) {
+      for (const std::string& level : news.levels) {
+        const auto state =
+            news.reason.empty() ? record::State::kMeasured : record::State::kVanished;
+        push(record::Missing{now_ns, level + '.' + news.name, state, news.reason});
+      }
+      if (news.reason == kRemoved) continue;  // the kernel has asked for it
+      untold_.push_back({std::move(news.name), std::move(news.reason)});
+    }
+    while (!untold_.empty()) {
+      std::string bytes;
+      record::encode_message(untold_.front(), bytes);
+      if (base::send_message(options_.socket_fd, bytes) == base::SendResult::kFull) return;
+      untold_.pop_front();
+    }
   }
 
   // Who used what since the edge before; not where that was a moment ago, or one process is all.
@@ -299,6 +347,7 @@ class Loop {
     }
     if (sampler_.capacity_changed() || wall_clock_jumped(now_ns)) push_machine();
     push_new_missing();
+    push_monitor_news();
   }
 
   void set_rate() {
@@ -401,6 +450,7 @@ class Loop {
   LoopOptions options_;
   StackRequests stack_requests_;  // first: the threads that follow have its signal blocked
   probe::Sampler sampler_;
+  Monitors& monitors_;  // one of its sources
   ResumePoint resume_;
   Outbox outbox_;
   Disk disk_;
@@ -412,6 +462,7 @@ class Loop {
   bool marks_unwritten_ = false;  // of cells, as far as known
   bool stalled_ = false;          // the kernel was told that the file system doesn't answer
   std::vector<record::Message> marks_;
+  std::deque<record::MonitorState> untold_;
   std::vector<char> buffer_ = std::vector<char>(record::kMostMessageBytes);
   std::size_t missing_pushed_ = 0;
   std::int64_t last_sample_ns_ = 0;

@@ -20,6 +20,7 @@ void separate_command(std::vector<std::string>& arguments);
 void add_dump(CLI::App& program, Action& chosen);
 void add_report(CLI::App& program, Action& chosen);
 void add_doctor(CLI::App& program, Action& chosen);
+void add_monitor(CLI::App& program, Action& chosen);
 // The option --rate of a verb: within what a Schedule takes, and a number.
 void add_rate(CLI::App& verb, double& rate_hz);
 // install, enable, disable: they exec `PYTHON -m jumper VERB …`.

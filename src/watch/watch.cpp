@@ -165,6 +165,28 @@ void Watch::set_visible_devices(std::optional<std::string> list) {
   if (!send_settings()) wake_.wake();
 }
 
+void Watch::add_monitor(MonitorSpec spec) {
+  if (!is_live()) return;
+  const std::lock_guard lock(mutex_);
+  monitors_.add(std::move(spec));
+  if (!send_monitors()) wake_.wake();
+}
+
+bool Watch::remove_monitor(const std::string& name) {
+  if (!is_live()) return false;
+  const std::lock_guard lock(mutex_);
+  const bool was_there = monitors_.remove(name);
+  if (!send_monitors()) wake_.wake();
+  return was_there;
+}
+
+std::vector<MonitorInfo> Watch::monitors() {
+  if (!is_live()) return {};
+  const std::lock_guard lock(mutex_);
+  take_messages();
+  return monitors_.list();
+}
+
 std::optional<record::NearLimit> Watch::take_near_limit() {
   if (!is_live()) return std::nullopt;
   const std::lock_guard lock(mutex_);
@@ -280,19 +302,26 @@ bool Watch::send_settings() {
   return true;
 }
 
+bool Watch::send_monitors() {
+  if (!sampler_runs_) return true;
+  return monitors_.send(
+      options_.program, root_pidfd_.fd(),
+      [this](const record::Message& message, int descriptor) { return send(message, descriptor); });
+}
+
 bool Watch::send_pending() {
-  if (!send_settings()) return false;
+  if (!send_settings() || !send_monitors()) return false;
   return pending_.send([this](const record::Message& mark) { return send(mark); });
 }
 
-base::SendResult Watch::send(const record::Message& mark) {
+base::SendResult Watch::send(const record::Message& mark, int descriptor) {
   look_at_descriptors();
   if (!socket_.valid()) return base::SendResult::kClosed;
   std::string bytes;
   const auto* begin = std::get_if<record::CellBegin>(&mark);
   if (begin == nullptr || begin->source.size() <= record::kMostInlineSourceBytes) {
     record::encode_message(mark, bytes);
-    return base::send_message(socket_.fd(), bytes);
+    return base::send_message(socket_.fd(), bytes, descriptor);
   }
   const base::File memory = base::make_sealed_memfd("jumper-source", begin->source);
   record::CellBegin without_source = *begin;
@@ -384,6 +413,7 @@ bool Watch::start_sampler() {
   lost_.clear();
   last_words_.clear();
   pending_.forget_sent();
+  monitors_.begin_anew();
   send_pending();
   return true;
 }
@@ -456,7 +486,8 @@ void Watch::warn_of_stall() {
 void Watch::run() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
-    const bool unsent = sampler_runs_ && (settings_unsent_ || pending_.has_unsent());
+    const bool unsent =
+        sampler_runs_ && (settings_unsent_ || monitors_.has_unsent() || pending_.has_unsent());
     const auto events = static_cast<short>(unsent ? POLLIN | POLLOUT : POLLIN);
     // Without a pidfd (before Linux 5.3) it is the socket that tells of the sampler's end. And who
     // can't wake us when somebody waits must find us listening.
@@ -514,6 +545,8 @@ void Watch::take(record::Message message, base::File descriptor) {
     if (pending_.acknowledge(*ack)) acknowledged_.notify_all();
   } else if (auto* near = std::get_if<record::NearLimit>(&message)) {
     interrupt(std::move(*near));
+  } else if (const auto* monitor = std::get_if<record::MonitorState>(&message)) {
+    if (auto sentence = monitors_.take(*monitor)) warn(*std::move(sentence));
   } else if (auto* close = std::get_if<record::Close>(&message)) {
     last_words_ = std::move(close->reason);
   } else if (const auto* spill = std::get_if<record::Spill>(&message)) {

@@ -24,6 +24,7 @@
 #include "base/socket.hpp"
 #include "probe/edge.hpp"
 #include "record/marks.hpp"
+#include "watch/custom_monitors.hpp"
 #include "watch/place.hpp"
 #include "watch/succession.hpp"
 #include "watch/unacknowledged.hpp"
@@ -86,6 +87,11 @@ class Watch {
   // From `percent` of a memory limit on, the running cell is interrupted (SIGINT, as by the stop
   // button); 0: off.
   void set_guard(double percent);
+  // Starts a custom monitor, now and for each sampler that follows. Doesn't wait for it. Throws
+  // base::Error when one of that name runs.
+  void add_monitor(MonitorSpec spec);
+  bool remove_monitor(const std::string& name);  // false: there is none
+  [[nodiscard]] std::vector<MonitorInfo> monitors();
   // CUDA_VISIBLE_DEVICES is another one than this process began with; nullopt: it is unset.
   void set_visible_devices(std::optional<std::string> list);
   // Since the last call: memory came near a limit, and a cell was interrupted.
@@ -129,8 +135,9 @@ class Watch {
   void take(record::Message message, base::File descriptor);
   bool send_settings();
   void interrupt(record::NearLimit near);
+  bool send_monitors();
   bool send_pending();  // false: the socket is full, try again when it is writable
-  base::SendResult send(const record::Message& mark);
+  base::SendResult send(const record::Message& mark, int descriptor = -1);
   void enqueue(record::Message mark);
   void plan_restart();
   void look_at_descriptors();
@@ -159,6 +166,7 @@ class Watch {
   double guard_percent_ = 0;
   std::optional<record::VisibleDevices> visible_devices_;  // nullopt: as the process began
   bool settings_unsent_ = false;  // rate, guard, devices: to the sampler that runs now
+  CustomMonitors monitors_;
   std::optional<record::NearLimit> near_limit_;
   std::map<std::int64_t, std::int64_t> running_;  // index -> begin_ns of the cells that run
   base::File socket_;

@@ -159,7 +159,7 @@ def test_every_verb_and_option_of_the_program_is_described_and_nothing_else():
     for verb, line in described.items():
         helped = (
             jumper(verb, "--help")
-            if verb in ("record", "report", "dump", "sample", "doctor")
+            if verb in ("record", "report", "dump", "sample", "doctor", "monitor")
             else python_help(verb)
         )
         options = set(re.findall(r"(--[a-z][a-z-]*)", helped)) - {"--help"}

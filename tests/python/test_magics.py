@@ -190,6 +190,7 @@ def test_a_bad_configuration_file_is_said_under_the_first_cell(open_notebook):
                     "guard",
                     "help",
                     "history",
+                    "monitor",
                     "open",
                     "plot",
                 ),
