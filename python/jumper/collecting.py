@@ -54,19 +54,22 @@ class Cell:
         return self.text[mark.end() :], None if mark[2] == "run" else mark[3]
 
 
-def magic(statement: ast.stmt) -> tuple[str, str] | None:
-    """Name and line of a magic that is a statement of its own, as IPython has made it of `%`."""
+def magic(statement: ast.stmt) -> tuple[str, str, bool] | None:
+    """A magic that is a statement of its own, as IPython has made it of `%`.
+
+    Its name, its line, and whether it has a cell below it.
+    """
     match statement:
         case ast.Expr(
             value=ast.Call(
                 func=ast.Attribute(
                     value=ast.Call(func=ast.Name(id="get_ipython")),
-                    attr="run_line_magic" | "run_cell_magic",
+                    attr="run_line_magic" | "run_cell_magic" as kind,
                 ),
                 args=[ast.Constant(value=str(name)), ast.Constant(value=str(line)), *_],
             )
         ):
-            return name, line
+            return name, line, kind == "run_cell_magic"
     return None
 
 
@@ -122,12 +125,13 @@ class Collector:
     def _runs_at_once(self, node: ast.AST) -> bool:
         magics = [magic(statement) for statement in getattr(node, "body", ())]
         for one in filter(None, magics):
-            name, line = one
+            name, line, _ = one
             if name in self._own or (name in LOADING and line.strip() == "jumper"):
                 return True
             if name == "jumper" and line.split()[:1] == ["script"]:
                 return True
-        return bool(magics) and all(one is not None and one[0] == "jumper" for one in magics)
+        asks = [one is not None and one[0] == "jumper" and not one[2] for one in magics]
+        return bool(asks) and all(asks)
 
     def post_run_cell(self, result: "ExecutionResult | None") -> None:
         try:

@@ -6,9 +6,10 @@ there it calls `run`, or `run_awaiting` where one of them awaits.
 
 import html
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final
 
 from .cells import running_cells
@@ -36,7 +37,7 @@ def run(shell: Any, cells: list[tuple[int, str]]) -> None:
     """Raises what the first cell that fails has raised; then the rest has not run."""
     for place, (number, code) in enumerate(cells, 1):
         _show_heading(shell, number, place, len(cells))
-        with _as_cell(shell, number, code) as shown:
+        with _untraced(), _as_cell(shell, number, code) as shown:
             result = shell.run_cell(code, store_history=False)
         _raise(shell, result, shown, _where(number, place, len(cells)))
 
@@ -48,7 +49,7 @@ async def run_awaiting(shell: Any, cells: list[tuple[int, str]]) -> None:
             if _awaits(shell, code):
                 result = await _awaited(shell, code)
             else:
-                with _interruptible():
+                with _untraced(), _interruptible():
                     result = shell.run_cell(code, store_history=False)
         _raise(shell, result, shown, _where(number, place, len(cells)))
 
@@ -127,6 +128,18 @@ def _shows_once(shell: Any, lines: list[str]) -> Callable[..., None]:
         shell._showtraceback(etype, evalue, lines)  # noqa: SLF001
 
     return show
+
+
+def _untraced() -> AbstractContextManager[Any]:
+    """Under Score-P the cells' own statements are traced (see `traced`), not what calls them."""
+    instrumenter = sys.modules.get("scorep.instrumenter")
+    try:
+        quiet: AbstractContextManager[Any] = (
+            instrumenter.disable() if instrumenter else nullcontext()
+        )
+    except Exception:  # noqa: BLE001  (the user's import, or bindings of another make)
+        return nullcontext()
+    return quiet
 
 
 @contextmanager

@@ -6,11 +6,13 @@ calls that it puts there are found in the syntax tree and become calls of `prelu
 
 import ast
 import inspect
+import shlex
 import symtable
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from . import scorep
 from .collecting import Cell
 
 # Magics that the prelude has a function for, by their name.
@@ -70,10 +72,18 @@ def part(shell: Any, cell: Cell, *, is_marked: bool) -> Part:
     code, mark = cell.unmarked()
     made = Part(cell.number, is_marked=is_marked or mark is not None)
     if mark:
-        made.arguments = mark.split()
+        made.arguments = _arguments(mark)
     made.text = _Rewriter(shell, made).rewritten(code)
     _look(made)
     return made
+
+
+def _arguments(words: str) -> list[str]:
+    """Of Score-P's bindings; what they wouldn't take, and a time limit, are for the notebook."""
+    try:
+        return [*scorep.parse("scorep", shlex.split(words, comments=True))[0]]
+    except ValueError:
+        return []
 
 
 def literal(text: str) -> str:
@@ -182,8 +192,7 @@ class _Rewriter:
         )
 
     def _take_arguments(self, words: str) -> None:
-        found = [word for line in words.splitlines() for word in line.partition("#")[0].split()]
-        self._made.arguments = [] if found == ["none"] else found
+        self._made.arguments = _arguments(words)
 
     def _cell_magic(self, text: str, call: _Call) -> str:
         name, line, body = call.words
@@ -219,6 +228,9 @@ class _Rewriter:
 
 def _calls(tree: ast.AST) -> Iterator[_Call]:
     statements = {id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Expr)}
+    # In an f-string the user has written it, and before 3.12 its place isn't known.
+    texts = [one for one in ast.walk(tree) if isinstance(one, ast.JoinedStr)]
+    within = {id(node) for one in texts for node in ast.walk(one)}
     for node in ast.walk(tree):
         match node:
             case ast.Call(
@@ -226,13 +238,13 @@ def _calls(tree: ast.AST) -> Iterator[_Call]:
                 args=arguments,
             ) if kind in CALLS:
                 words = [one.value for one in arguments if isinstance(one, ast.Constant)]
-                if len(words) == len(arguments) == CALLS[kind]:
+                if len(words) == len(arguments) == CALLS[kind] and id(node) not in within:
                     yield _Call(node, kind, [str(word) for word in words], id(node) in statements)
 
 
 def _with_changes(text: str, changes: list[tuple[ast.AST, str]]) -> str:
-    """Columns of the tree are bytes."""
-    lines = [line.encode() for line in text.splitlines(keepends=True)]
+    """Columns of the tree are bytes, and its lines end as those of bytes do."""
+    lines = text.encode().splitlines(keepends=True)
 
     def where(change: tuple[Any, str]) -> tuple[int, int]:
         return change[0].lineno, change[0].col_offset

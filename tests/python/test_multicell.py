@@ -51,14 +51,15 @@ def headings(run: Run) -> list[str]:
 def test_cells_are_collected_and_run_as_one_when_it_is_said(notebook, stand_in):
     notebook.run("a = 1")
     runs = collect(notebook, "a += 1\nprint('one')", "%%execute_with_scorep\na += 1; a")
-    for run, number, count in zip(runs, (3, 4), ("1 cell", "2 cells"), strict=True):
+    runs.append(notebook.run("%%jumper scorep --timeout 5\na = a"))
+    for run, number, count in zip(runs, (3, 4, 5), ("1 cell", "2 cells", "3 cells"), strict=True):
         assert (run.status, run.stdout, run.result) == ("ok", "", None)
         (said,) = run.displays
         assert f"In [{number}] is collected, {count} so far" in said["text/plain"]
         assert "%%finalize_multicellmode" in said["text/plain"]
     run = notebook.run("%%finalize_multicellmode")
     assert run.status == "ok"
-    assert headings(run) == ["── In [3], cell 1 of 2 ──", "── In [4], cell 2 of 2 ──"]
+    assert headings(run) == [f"── In [{number}], cell {number - 2} of 3 ──" for number in (3, 4, 5)]
     kinds = [kind for kind, *_ in run.without_ours()]
     assert kinds[:4] == ["display_data", "stream", "display_data", "execute_result"]
     assert (run.stdout, run.result) == ("one\n", "3")
@@ -82,6 +83,17 @@ def test_any_cell_gives_what_it_gives_alone(open_notebook, stand_in, code):
     if parts:
         joined = [("stream", "stdout", "".join(one[2] for one in parts))]
     assert joined == twice
+
+
+@pytest.mark.parametrize("before", ["pass", "import asyncio; await asyncio.sleep(0)"])
+def test_the_trace_holds_the_cells_calls_and_not_what_runs_them(notebook, stand_in, before):
+    collect(notebook, before, "def one(): pass\none()", "def two(): one()\ntwo()")
+    assert notebook.run("%%finalize_multicellmode").status == "ok"
+    names = stand_in.names()
+    assert [name for name in names if name in ("one", "two")] == ["one", "two", "one"]
+    assert "run_cell" not in names
+    regions = [line["name"] for line in stand_in.lines("region") if line["begins"]]
+    assert regions == ["In [5]"]
 
 
 def test_an_error_ends_it_and_says_in_which_cell(notebook):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import scorep_standin
 from notebook import Notebook, in_ipython
-from script_notebooks import IPYTHONS, NOTEBOOKS
+from script_notebooks import IPYTHONS, NOTEBOOKS, PIECES
 
 NAME = "jupyter_to_script"
 TIMES = re.compile(r"^.*(CPU times|Wall time| loop|\bloops\b).*\n", re.MULTILINE)
@@ -399,3 +399,99 @@ answer = [len(shell.ast_transformers), shell.user_ns.get("n"), os.listdir()]
     )
     assert answer[:2] == [0, 2]
     assert not [name for name in answer[2] if name.startswith("mine")]
+
+
+def test_ipython_runs_under_scorep_too(notebook, stand_in, tmp_path):
+    begin(notebook, tmp_path, "%%start_writefile mine")
+    notebook.run("%%capture said\nprint('kept')")
+    notebook.run("%%execute_with_scorep\ndef one(): return said.stdout\nprint(one())")
+    assert "%%capture: only IPython" in finish(notebook, "%%end_writefile")
+    done = run_script(tmp_path, "bash", "mine_run.sh", env=stand_in.environment())
+    assert (done.returncode, done.stdout) == (0, "kept\n\n"), done.stderr
+    assert "one" in stand_in.names()
+
+
+def test_a_time_limit_is_no_argument_of_the_bindings(notebook, stand_in, tmp_path):
+    begin(notebook, tmp_path, "%%start_writefile mine")
+    notebook.run("%%jumper scorep --timeout 5 --mpp=mpi\nprint(1)")
+    finish(notebook, "%%end_writefile")
+    assert "--nopython --mpp=mpi " in (tmp_path / "mine_run.sh").read_text()
+
+
+def test_the_papers_own_sequence_gives_its_output(notebook, stand_in, tmp_path):
+    """Every name of the mode, as their notebooks use it."""
+    begin(notebook, tmp_path, "%%start_writefile")
+    notebook.run("%env SCOREP_ENABLE_TRACING=1\n%env SCOREP_TOTAL_MEMORY=3g")
+    assert notebook.run("%%abort_writefile").status == "ok"
+    (tmp_path / "made").mkdir()
+    cells = [
+        "%%start_writefile made/mine",
+        "%env SCOREP_ENABLE_TRACING=1\n%env SCOREP_ENABLE_PROFILING=0",
+        "%%scorep_python_binding_arguments\n--noinstrumenter",
+        "import numpy as np\na = 5\nb = 10\nv, w = np.arange(a), np.arange(a, b)\nprint('+', a + b)",
+        (
+            "%%execute_with_scorep\nimport scorep\nprint('-', a - b)\n"
+            "with scorep.instrumenter.enable():\n    m = np.outer(v, w)"
+        ),
+        "%%enable_multicellmode",
+        "c = np.sum(m)",
+        "with scorep.instrumenter.enable():\n    c = np.sum(m)\nz = np.arange(b, c)",
+        "print('c =', c)\nprint('sum =', z.sum())",
+        "%%finalize_multicellmode",
+        "%%end_writefile",
+    ]
+    for cell in cells:
+        run = notebook.run(cell)
+        assert (run.status, run.stdout) == ("ok", ""), run.stderr
+    run = notebook.run("%%bash\nchmod u+x made/mine_run.sh\n./made/mine_run.sh")
+    assert run.status == "ok"
+    wanted = "+ 15\n- -5\nc = 350\nsum = 61030\n"
+    assert run.stdout.removeprefix(
+        "env: SCOREP_ENABLE_TRACING=1\nenv: SCOREP_ENABLE_PROFILING=0\n"
+    ) == wanted  # fmt: skip
+
+
+def test_the_extensions_own_sequence(notebook, tmp_path):
+    begin(notebook, tmp_path, "x = 42")
+    cells = [
+        "%start_write_script made.py",
+        "print('inside')\nfor i in range(3):\n    print(f'Counting: {i}')",
+        "%perfmonitor_enable_perfreports --interval 1 --level system --text",
+        "import numpy as np\nA = np.ones((3, 3))\nC = A @ A\nprint('Shape:', C.shape)",
+        "%perfmonitor_plot",
+    ]
+    for cell in cells:
+        run = notebook.run(cell)
+        assert (run.status, run.stdout) == ("ok", ""), run.stderr
+    said = finish(notebook, "%end_write_script")
+    assert "%perfmonitor_enable_perfreports, %perfmonitor_plot" in said
+    assert notebook.run("print('on')").stdout == "on\n"
+    done = run_script(tmp_path, sys.executable, "made.py")
+    assert done.stdout == "inside\nCounting: 0\nCounting: 1\nCounting: 2\nShape: (3, 3)\n"
+
+
+def test_whatever_stands_beside_a_magic_stays_as_it_is():
+    """Each line that is no magic is there, and the whole compiles."""
+    answer = in_ipython(
+        f"""
+import ast, random
+from pathlib import Path
+from jumper.collecting import Cell
+from jumper.script_cells import part
+from jumper.script_text import Place, script
+chance, pieces, answer = random.Random(8), {PIECES!a}, []
+for number in range(400):
+    chosen = [chance.choice(pieces) for _ in range(chance.randint(1, 6))]
+    made = part(shell, Cell(number, "\\n".join(chosen)), is_marked=False)
+    text = made.text
+    whole = script([made, made], Place(Path("a.py"), Path("a.sh"), Path("/")), (), (), {{}}).python
+    compile(whole, "a.py", "exec")
+    if text.startswith("_jumper_await("):
+        text = ast.literal_eval(ast.parse(text).body[0].value.args[1])
+    for piece in chosen:
+        if not any(one in piece for one in ("!ls", "%", "?", "__future__")) and piece not in text:
+            answer.append([piece, text])
+""",
+        timeout_s=120,
+    )
+    assert answer == []
