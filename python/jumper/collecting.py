@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from . import views
-from .cells import running_cells
+from .cells import Interrupt, running_cells
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
@@ -109,9 +109,18 @@ class Collector:
             transformers.remove(self)
         self._here.info = None
 
+    # IPython prints what its hooks raise, interrupts too: so both can be called again.
+
     def pre_run_cell(self, info: "ExecutionInfo") -> None:
+        try:
+            self._begin(info)
+        except KeyboardInterrupt:
+            self._begin(info)
+            Interrupt(self._shell.ast_transformers)
+
+    def _begin(self, info: "ExecutionInfo") -> None:
         if info.store_history and running_cells() <= 1:
-            self._here.info, self._here.seen = info, False
+            self._here.seen, self._here.info = False, info
 
     def visit(self, node: ast.AST) -> ast.AST:
         if getattr(self._here, "info", None) is None or self._here.seen:
@@ -141,13 +150,17 @@ class Collector:
 
     def _end(self, result: "ExecutionResult | None") -> None:
         info = getattr(self._here, "info", None)
-        if info is None or (result is not None and result.info is not info):
+        if info is None or running_cells():
+            return
+        text: str = info.raw_cell
+        if result is None or result.info is not info:  # an interrupt in IPython's own code
+            self._here.info = None
             return
         shown = None
-        if self._here.seen and result is not None and result.success:
+        if self._here.seen and result.success:
             number = result.execution_count or 0
             try:
-                shown = self._take(Cell(number, info.raw_cell))
+                shown = self._take(Cell(number, text))
             except Exception as error:  # noqa: BLE001
                 said = f"In [{number}] can't be taken: {type(error).__name__}: {error}"
                 shown = views.table([("jumper", said)])

@@ -51,7 +51,8 @@ class MultiCell:
         return f"is on: the cells that follow are collected, not run; {FINISH}"
 
     def _take(self, cell: Cell) -> views.Bundle:
-        self._cells.append(cell)
+        if cell not in self._cells[-1:]:  # else an interrupt has come between
+            self._cells.append(cell)
         said = f"In [{cell.number}] is collected, {self._counted()} so far; {FINISH}"
         return views.table([("multi-cell mode", said)])
 

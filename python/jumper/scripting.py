@@ -121,7 +121,8 @@ class Scripts:
     def _take(self, cell: Cell) -> views.Bundle | None:
         assert self._wish is not None  # noqa: S101
         made = part(self._shell, cell, is_marked=self.marks)
-        self._parts.append(made)
+        if made not in self._parts[-1:]:  # else an interrupt has come between
+            self._parts.append(made)
         if self._wish.runs:
             return None
         count = f"{len(self._parts)} cell{'s' * (len(self._parts) != 1)}"

@@ -67,22 +67,25 @@ def test_cells_are_collected_and_run_as_one_when_it_is_said(notebook, stand_in):
     assert len(stand_in.experiments()) == 1  # one engine, one trace
 
 
-@pytest.mark.parametrize("code", CONTENTS.values(), ids=CONTENTS)
-def test_any_cell_gives_what_it_gives_alone(open_notebook, stand_in, code):
+def without_places(run: Run) -> list[tuple]:
+    """Its values; and its stream's text in one piece, headings stand between."""
+    kept = [one for one in run.without_ours() if one[0] not in ("display_data", "stream")]
+    return [*kept, ("stream", run.stdout)]
+
+
+def test_28_any_cell_gives_what_it_gives_alone_and_so_does_the_next(open_notebook, stand_in):
     environment = stand_in.environment()
-    plain = open_notebook("plain", env=environment, cwd=stand_in.folder).run(code)
+    plain = open_notebook("plain", env=environment, cwd=stand_in.folder)
     notebook = open_notebook(env=environment, cwd=stand_in.folder)
-    assert plain.status == "ok", plain.traceback
-    collect(notebook, code, code)
-    run = notebook.run("%finalize_multicellmode")
-    assert run.status == "ok", run.traceback
-    joined = [one for one in run.without_ours() if one[0] != "display_data" and one[1] != "stderr"]
-    once = plain.without_ours()
-    twice = [("stream", "stdout", once[0][2] * 2)] if once and once[0][0] == "stream" else once * 2
-    parts = [one for one in joined if one[0] == "stream"]
-    if parts:
-        joined = [("stream", "stdout", "".join(one[2] for one in parts))]
-    assert joined == twice
+    for name, code in CONTENTS.items():
+        alone = [plain.run(code), plain.run(code)]
+        assert alone[1].status == "ok", alone[1].traceback
+        collect(notebook, code, code)
+        run = notebook.run("%finalize_multicellmode")
+        assert run.status == "ok", run.traceback
+        first, second = map(without_places, alone)
+        joined = [*first[:-1], *second[:-1], ("stream", first[-1][1] + second[-1][1])]
+        assert without_places(run) == joined, name
 
 
 @pytest.mark.parametrize("before", ["pass", "import asyncio; await asyncio.sleep(0)"])
@@ -220,6 +223,52 @@ def test_an_engine_that_dies_leaves_the_kernel_and_the_mode_as_they_were(noteboo
     assert "3" in run.traceback + run.stderr
     assert notebook.run("j").result == "0"
     assert wait_until(lambda: notebook.run(INSTALLED).result == "([], [1, 1])")
+
+
+# Raises at the n-th line of ours that a cell runs through; not at a hook's bare `try:`, at which
+# CPython delivers no signal.
+STRIKES = """
+from jumper.collecting import Collector
+import jumper.collecting
+ours = jumper.collecting.__file__
+bare = {(hook.__code__, hook.__code__.co_firstlineno + 1)
+        for hook in (Collector.pre_run_cell, Collector.post_run_cell)}
+def strike(n, code):
+    left = [n]
+    def trace(frame, event, _):
+        if frame.f_code.co_filename != ours: return None
+        if event == "line" and (frame.f_code, frame.f_lineno) not in bare:
+            left[0] -= 1
+            if left[0] == 0:
+                raise KeyboardInterrupt
+        return trace
+    sys.settrace(trace)
+    try:
+        result, out, err = run(code)
+    finally:
+        sys.settrace(None)
+    return left[0] <= 0, result, out + err
+run("%load_ext jumper"); run("%enable_multicellmode")
+mode = extension().mode_names._multicell
+n, answer, struck = 1, [], True
+while struck:
+    before = len(mode._cells)
+    struck, result, text = strike(n, "ran = True")
+    error = type(result.error_in_exec).__name__
+    answer.append([error, len(mode._cells) - before, "ran" in shell.user_ns, "in callback" in text])
+    shell.run_cell("ran = 1", silent=True, store_history=False)
+    answer[-1].append(shell.user_ns.pop("ran", None))
+    n += 1
+run("%abort_multicellmode")
+"""
+
+
+def test_an_interrupt_at_any_line_of_ours_leaves_a_cell_collected_or_interrupted(stand_in):
+    answer = in_ipython(STRIKES, env=stand_in.environment())
+    assert len(answer) > 10
+    wanted = [["KeyboardInterrupt", 0, False, False, 1], ["NoneType", 1, False, False, 1]]
+    assert [one for one in answer if one not in wanted] == []
+    assert all(one in answer for one in wanted)
 
 
 def test_unloading_ends_the_mode(stand_in):

@@ -428,7 +428,7 @@ def test_the_papers_own_sequence_gives_its_output(notebook, stand_in, tmp_path):
         "%%start_writefile made/mine",
         "%env SCOREP_ENABLE_TRACING=1\n%env SCOREP_ENABLE_PROFILING=0",
         "%%scorep_python_binding_arguments\n--noinstrumenter",
-        "import numpy as np\na = 5\nb = 10\nv, w = np.arange(a), np.arange(a, b)\nprint('+', a + b)",
+        "import numpy as np\na, b = 5, 10\nv, w = np.arange(a), np.arange(5, b)\nprint('+', a + b)",
         (
             "%%execute_with_scorep\nimport scorep\nprint('-', a - b)\n"
             "with scorep.instrumenter.enable():\n    m = np.outer(v, w)"
