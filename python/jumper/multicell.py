@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from . import joining, scorep, views
+from . import scorep, views
 from .collecting import MODES, Cell, Collector
 from .engine import NotStarted
 from .scorep import ScoreP
@@ -18,12 +18,38 @@ OWN: Final = (
 )
 
 
-def run_as_one(shell: Any, score_p: ScoreP, cells: list[Cell]) -> None:
-    """In one engine, carried there and back once. Raises as `ScoreP.run`, and what a cell raises.
+HEADING: Final = "margin:0.4em 0 0.1em;border-bottom:1px solid #8888;font-weight:bold"
 
-    In the trace they are one region, and IPython's own calls between them are in it.
+
+def run_as_one(shell: Any, score_p: ScoreP, cells: list[Cell]) -> None:
+    """In one engine, carried there and back once. Raises as `ScoreP.open`, and what a cell raises.
+
+    What the cells before an error have done comes back, as that of any cell that fails.
     """
-    score_p.run(shell, joining.text(shell, cells), score_p.wish([]))
+    running = score_p.open(shell, score_p.wish([]))
+    try:
+        for place, cell in enumerate(cells, 1):
+            name, rest = f"In [{cell.number}]", f", cell {place} of {len(cells)}"
+            shown = f'<div style="{HEADING}">{name}{rest}</div>'
+            shell.display_pub.publish({"text/plain": f"── {name}{rest} ──", "text/html": shown}, {})
+            try:
+                running.cell(cell.unmarked()[0], cell.number)
+            except BaseException as error:
+                left = len(cells) - place
+                after = f"; the {left} after it {'has' if left == 1 else 'have'} not run"
+                _add_line(error, f"in {name}{rest}{after * bool(left)}")
+                raise
+    finally:
+        if running.is_open:
+            running.close()
+
+
+def _add_line(error: BaseException, line: str) -> None:
+    """Below its traceback, if it comes with one of the engine's."""
+    render = getattr(error, "_render_traceback_", None)
+    if render is not None:
+        lines = [*render(), line]
+        error._render_traceback_ = lambda: lines  # type: ignore[attr-defined]
 
 
 class MultiCell:

@@ -96,7 +96,7 @@ def test_the_trace_holds_the_cells_calls_and_not_what_runs_them(notebook, stand_
     assert [name for name in names if name in ("one", "two")] == ["one", "two", "one"]
     assert "run_cell" not in names
     regions = [line["name"] for line in stand_in.lines("region") if line["begins"]]
-    assert regions == ["In [5]"]
+    assert regions == ["In [2]", "In [3]", "In [4]"]
 
 
 def test_an_error_ends_it_and_says_in_which_cell(notebook):
@@ -106,7 +106,7 @@ def test_an_error_ends_it_and_says_in_which_cell(notebook):
     assert len(run.contents("error")) == 1
     assert "Cell In[3], line 2" in run.traceback.replace("In [", "In[")
     assert "in In [3], cell 2 of 3; the 1 after it has not run" in run.traceback
-    assert "joining" not in run.traceback
+    assert "multicell" not in run.traceback
     assert len(headings(run)) == 2
     assert notebook.run("v").result == "2"
     assert notebook.run(INSTALLED).result == "([], [1, 1])"
