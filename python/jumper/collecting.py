@@ -82,11 +82,13 @@ class Collector:
         own: Collection[str],
         take: Callable[[Cell], dict[str, Any] | None],
         *,
+        asks: Collection[str] = (),
         runs: bool = False,
     ) -> None:
         self._shell = shell
         self._own = own
         self._take = take
+        self._asks = asks  # names that act at once where nothing else stands in the cell
         self._runs = runs  # the cells run as ever, and are only noted
         self._here = threading.local()  # .info: of the cell to be taken; .seen: its tree was
 
@@ -139,8 +141,10 @@ class Collector:
                 return True
             if name == "jumper" and line.split()[:1] == ["script"]:
                 return True
-        asks = [one is not None and one[0] == "jumper" and not one[2] for one in magics]
-        return bool(asks) and all(asks)
+        return bool(magics) and all(one is not None and self._is_asked(*one) for one in magics)
+
+    def _is_asked(self, name: str, _: str, has_cell: bool) -> bool:
+        return name in self._asks or (name == "jumper" and not has_cell)
 
     def post_run_cell(self, result: "ExecutionResult | None") -> None:
         try:

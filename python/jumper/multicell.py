@@ -2,22 +2,15 @@
 
 from typing import Any, Final
 
-from . import scorep, views
+from . import peers, scorep, views
 from .collecting import MODES, Cell, Collector
 from .engine import NotStarted
+from .peer_cells import WITH_CODE
 from .scorep import ScoreP
 
 FINISH: Final = "%%finalize_multicellmode runs them under Score-P, %%abort_multicellmode drops them"
-OWN: Final = (
-    *MODES,
-    # These set how Score-P runs them:
-    "scorep_python_binding_arguments",
-    "marshalling_settings",
-    "enable_vampir_launch_on_scorep_instrumented",
-    "disable_vampir_launch",
-)
-
-
+# Questions, and settings of how Score-P runs the cells.
+ASKS: Final = tuple(name for name in peers.NAMES if name not in WITH_CODE)
 HEADING: Final = "margin:0.4em 0 0.1em;border-bottom:1px solid #8888;font-weight:bold"
 
 
@@ -72,7 +65,7 @@ class MultiCell:
         if said := scorep.missing():
             raise NotStarted(said)
         self._cells = []
-        self._collector = Collector(self._shell, OWN, self._take)
+        self._collector = Collector(self._shell, MODES, self._take, asks=ASKS)
         self._collector.install()
         return f"is on: the cells that follow are collected, not run; {FINISH}"
 

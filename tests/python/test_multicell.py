@@ -164,6 +164,7 @@ def test_questions_to_jumper_and_settings_of_scorep_act_at_once(notebook, stand_
     collect(notebook, "q = 1")
     assert notebook.run("%jumper status").bundles == []
     assert "cells" in notebook.run("%jumper status").displays[0]["text/plain"]
+    assert "collected" not in str(notebook.run("%%display_code_history").displays)
     said = notebook.run("%%scorep_python_binding_arguments\n--thread=pthread").displays
     assert "--thread=pthread" in said[0]["text/plain"]
     assert notebook.run("%%finalize_multicellmode").status == "ok"
