@@ -7,7 +7,7 @@ import signal
 import pytest
 import scorep_standin
 from leftovers import wait_until, watch_leftovers
-from notebook import JSON_TYPE, Notebook, write_kernelspecs
+from notebook import JSON_TYPE, Notebook, in_ipython, write_kernelspecs
 from test_engine import without_notes
 from test_engine_shell import CELLS, Pair, answer, interrupted, messages, same
 
@@ -261,3 +261,38 @@ def test_collected_cells_run_in_one_engine_within_one_cell(notebook):
     assert notebook.run("x, failed, Out[101]").result == "(5, True, 5)"
     assert "Cell In[101], line 1, in f()" in notebook.run("f()").traceback
     assert notebook.run("there.is_open").result == "False"
+
+
+def test_a_terminal_has_groups_in_an_engine(state_home):
+    answer = in_ipython(
+        "run('%load_ext jumper')\n"
+        "import os\n"
+        "shell.user_ns.update(kept=[1], here=os.getpid())\n"
+        "run('%jumper group begin train --with env')\n"
+        "_, out, err = run('import os\\nkept.append(2); print(1)\\nhere != os.getpid()')\n"
+        "answer['out'], answer['kept'] = out, list(shell.user_ns['kept'])\n"
+        "failed, _, _ = run('1/0')\n"
+        "answer['error'] = type(failed.error_in_exec).__name__\n"
+        "_, out, _ = run('%jumper group end')\n"
+        "answer['title'], answer['after'] = out.splitlines()[0], shell.user_ns['kept']",
+        env={"JUMPER_MIN_REPORTS": "1000"},
+    )
+    assert answer["out"].startswith("1\nOut[")
+    assert answer["out"].endswith(": True\n")
+    assert (answer["kept"], answer["error"]) == ([1], "ZeroDivisionError")
+    assert answer["title"].startswith("g1 train · ")
+    assert answer["after"] == [1, 2]
+
+
+def test_an_interrupt_while_it_begins_opens_no_group(notebook):
+    notebook.run("kept = 1")
+    request = notebook.send("print('on', flush=True)\n%jumper group begin --with 'sleep 60'")
+    notebook.drain(lambda: notebook.stdout_of(request) == "on\n")
+    notebook.interrupt()
+    begun = notebook.take(request)
+    assert begun.status == "error"
+    assert "none is open" in text(notebook.run("%jumper group"))
+    assert notebook.run("%jumper group begin --with env").status == "ok"
+    notebook.run("kept = 2")
+    assert notebook.run("%jumper group end").status == "ok"
+    assert notebook.run("kept").result == "2"

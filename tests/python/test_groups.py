@@ -86,9 +86,15 @@ def test_every_question_knows_it(notebook, tmp_path):
     assert table["groups"] == [{"index": 1, "name": "train"}]
     assert set(table["data"]["group_index"]) == {1}
     assert len(table["cells"]) == 2
+    saved = tmp_path / "run.jumper"
+    assert notebook.run(f"%jumper save {saved}").status == "ok"
+    for question in ("summary train", "plot g1", "export g-1 --to rows"):
+        shown = notebook.run(f"%jumper open {saved} {question}")
+        assert shown.status == "ok", shown.stderr
+    assert notebook.run("set(rows['group_index'])").result == "{1}"
     total = notebook.run("%jumper total").bundles[0][JSON_TYPE]["total"]
-    # Without the row of the group, and with the export.
-    assert total["cells"] == len(history[JSON_TYPE]) - 1 + 1
+    # Without the row of the group, and with what was asked since.
+    assert total["cells"] == len(history[JSON_TYPE]) - 1 + 6
 
 
 def test_status_says_that_it_is_open_and_only_one_can_be(notebook):

@@ -8,8 +8,8 @@
 
 namespace synthetic {
 
-// A cell that uses `busy_ms` of CPU time on its two cores in `duration_ms`, with a tick in the
-// middle, at which memory stands at `memory`. The counters go on from cell to cell.
+// A cell that uses `busy_ms` of CPU time on its two cores in `duration_ms`, with a tick every
+// 100 ms; at the one in the middle memory stands at `memory`. The counters go on from cell to cell.
 class Cells {
  public:
   explicit Cells(Recorder& recorder) : recorder_(recorder) {}
@@ -20,9 +20,13 @@ class Cells {
     const std::int64_t end_ns = begin_ns + duration_ms * kMs;
     edge(begin_ns);
     recorder_.add(cell_begin(begin_ns, begin_ns, marks(cpu_ns_), index));
-    cpu_ns_ += busy_ms * kMs / 2;
-    recorder_.row((begin_ns + end_ns) / 2, with_memory(memory));
-    cpu_ns_ += busy_ms * kMs / 2;
+    const std::int64_t before_ns = cpu_ns_;
+    for (std::int64_t since_ms = 100; since_ms < duration_ms; since_ms += 100) {
+      cpu_ns_ = before_ns + busy_ms * since_ms * kMs / duration_ms;
+      recorder_.row(begin_ns + since_ms * kMs,
+                    with_memory(since_ms == duration_ms / 2 ? memory : 100 * kMiB));
+    }
+    cpu_ns_ = before_ns + busy_ms * kMs;
     edge(end_ns);
     recorder_.add(cell_end(end_ns, end_ns, marks(cpu_ns_), index, outcome));
   }
