@@ -40,31 +40,44 @@ class Diverted:
         self._text: str | None = None  # of the cell that begins
         transformers: list[Any] = shell.ast_transformers
         transformers.insert(0, self)
-        self._should_run_async = shell.should_run_async
-        shell.should_run_async = self._asks_quietly  # type: ignore[method-assign]
+        # Here IPython compiles a cell to see how to run it: what that warns of is said there.
+        self._hush(shell, "should_run_async")
+        self._hush(shell.compile, "ast_parse")
         shell.events.register("pre_run_cell", self._see)
+        shell.events.register("post_run_cell", self._forget)
         _open = self
 
     def close(self) -> None:
         global _open  # noqa: PLW0603
         _open = None
-        with suppress(ValueError):
-            self._shell.events.unregister("pre_run_cell", self._see)
+        for event, hook in (("pre_run_cell", self._see), ("post_run_cell", self._forget)):
+            with suppress(ValueError):
+                self._shell.events.unregister(event, hook)
         transformers: list[Any] = self._shell.ast_transformers
         if self in transformers:
             transformers.remove(self)
         vars(self._shell).pop("should_run_async", None)
+        vars(self._shell.compile).pop("ast_parse", None)
 
-    def _asks_quietly(self, *arguments: Any, **options: Any) -> bool:
-        """IPython compiles a cell to find out, and again where it runs: that warns there."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return bool(self._should_run_async(*arguments, **options))
+    def _hush(self, owner: Any, name: str) -> None:
+        method = getattr(owner, name)
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return method(*arguments, **options)
+
+        setattr(owner, name, call)
 
     def _see(self, info: "ExecutionInfo") -> None:
         if threading.get_ident() == self._thread:
             text = str(info.raw_cell or "")
             self._text = None if is_ours(text) else text
+
+    def _forget(self, _: object) -> None:
+        """Its code has run, or couldn't."""
+        if threading.get_ident() == self._thread:
+            self._text = None
 
     def visit(self, node: ast.AST) -> ast.AST:
         """As IPython asks each of its `ast_transformers`, once a cell."""

@@ -296,3 +296,23 @@ def test_an_interrupt_while_it_begins_opens_no_group(notebook):
     notebook.run("kept = 2")
     assert notebook.run("%jumper group end").status == "ok"
     assert notebook.run("kept").result == "2"
+
+
+def test_what_nobody_is_told_of_runs_in_the_kernel(notebook):
+    notebook.run("%jumper group begin --with env")
+    assert notebook.run("x = (").ename == "SyntaxError"
+    notebook.reply(notebook.client.execute("silently = 1", silent=True))
+    assert notebook.run("'silently' in dir()").result == "False"
+    assert notebook.run("%jumper group end").status == "ok"
+    assert notebook.run("silently").result == "1"
+
+
+def test_what_the_compiler_warns_of_is_said_once(notebook):
+    code = "'\\d' is 5"
+    plain = notebook.run(code).stderr
+    notebook.run("%jumper group begin --with env")
+    there = notebook.run(code).stderr
+    pid = re.compile(r"ipykernel_\d+/\d+")
+    assert pid.sub("", there) == pid.sub("", plain)
+    notebook.run("%jumper group abort")
+    assert pid.sub("", notebook.run(code).stderr) == pid.sub("", plain)
