@@ -20,7 +20,7 @@ struct TableCell {
 struct TableHead {
   std::string label, host;
   std::vector<TableCell> cells;
-  std::vector<store::Group> groups;  // that any of them is in
+  std::vector<store::Group> groups = {};  // that any of them is in
 };
 
 // Takes the text piece by piece, some 64 KiB each; what it throws ends the writing.
