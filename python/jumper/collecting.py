@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from . import views
 from .cells import Interrupt, running_cells
+from .diverted import Diverted
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
@@ -94,8 +95,11 @@ class Collector:
 
     def install(self) -> None:
         """Raises ValueError while another one is there: a cell can't be of two modes."""
-        if any(isinstance(one, Collector) for one in self._shell.ast_transformers):
+        others = self._shell.ast_transformers
+        if any(isinstance(one, Collector) for one in others):
             raise ValueError("another mode is on: end or abort it before this one")
+        if any(isinstance(one, Diverted) for one in others):
+            raise ValueError("a group with an engine is open: `%jumper group end` before this")
         transformers: list[Any] = self._shell.ast_transformers
         transformers.insert(0, self)
         for event in EVENTS:

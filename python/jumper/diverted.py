@@ -8,25 +8,46 @@ import ast
 import re
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import ExecutionInfo, InteractiveShell
 
-OURS: Final = re.compile(r"\s*(%%?jumper\b|%(re|un)?load_ext\s+jumper\b)")
+MAGIC: Final = re.compile(r"\s*(%%?)(\w+)")
+LOADING: Final = re.compile(r"\s*%(re|un)?load_ext\s+jumper\b")
+GROUP: Final = re.compile(r"\s*%jumper\s+group\b")
 # A statement, so it has no value that IPython would show; by no name of the user's.
 CALL: Final = f"if __import__({__name__!r}, fromlist=['run']).run(): pass"
 
 
-def is_ours(text: str) -> bool:
-    """Whether a cell begins with a group's step, or has nothing but lines of ours."""
+def our_magics(shell: "InteractiveShell") -> set[str]:
+    """By name, those that ask or change this process."""
+    kinds = shell.magics_manager.magics.values()
+    return {
+        name
+        for magics in kinds
+        for name, call in magics.items()
+        if type(getattr(call, "__self__", None)).__module__.startswith(f"{__package__}.")
+    }
+
+
+def is_ours(text: str, names: Collection[str]) -> bool:
+    """Whether a cell begins with a group's step or a cell magic of these, or is all lines of ours.
+
+    `names`: of magics.
+    """
     lines = [line for line in text.splitlines() if line.strip() and line.lstrip()[0] != "#"]
-    if not lines or not OURS.match(lines[0]):
+    magics = [MAGIC.match(line) for line in lines]
+    ours = [
+        (magic is not None and magic[2] in names) or LOADING.match(line) is not None
+        for magic, line in zip(magics, lines, strict=True)
+    ]
+    if not lines or not ours[0]:
         return False
-    begins = re.match(r"\s*(%%jumper\b|%jumper\s+group\b)", lines[0]) is not None
-    return begins or all(OURS.match(line) for line in lines)
+    is_cells = magics[0] is not None and magics[0][1] == "%%"
+    return is_cells or GROUP.match(lines[0]) is not None or all(ours)
 
 
 class Diverted:
@@ -37,6 +58,7 @@ class Diverted:
         self._shell = shell
         self._take = take
         self._thread = threading.get_ident()
+        self._names = our_magics(shell)
         self._text: str | None = None  # of the cell that begins
         transformers: list[Any] = shell.ast_transformers
         transformers.insert(0, self)
@@ -72,7 +94,7 @@ class Diverted:
     def _see(self, info: "ExecutionInfo") -> None:
         if threading.get_ident() == self._thread:
             text = str(info.raw_cell or "")
-            self._text = None if is_ours(text) else text
+            self._text = None if is_ours(text, self._names) else text
 
     def _forget(self, _: object) -> None:
         """Its code has run, or couldn't."""

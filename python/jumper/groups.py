@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from . import _native, elsewhere
+from .collecting import Collector
 from .diverted import Diverted
 from .running import Wish
 from .scorep import ScoreP
@@ -76,6 +77,10 @@ class Groups:
         is_named = bool(words) and words[0] != SCOREP and not words[0].startswith("-")
         name = checked_name(words[0]) if is_named else ""
         options = list(words[1:] if is_named else words)
+        if options and any(isinstance(one, Collector) for one in shell.ast_transformers):
+            raise ValueError(
+                "a mode that collects cells is on: end or abort it before a group with an engine"
+            )
         if options[:1] == [SCOREP]:
             self._engine = self._score_p.open(shell, self._score_p.wish(options[1:]))
         elif options:

@@ -64,9 +64,9 @@ class MultiCell:
             return f"is on already: {self._counted()} collected; {FINISH}"
         if said := scorep.missing():
             raise NotStarted(said)
-        self._cells = []
-        self._collector = Collector(self._shell, MODES, self._take, asks=ASKS)
-        self._collector.install()
+        collector = Collector(self._shell, MODES, self._take, asks=ASKS)
+        collector.install()
+        self._cells, self._collector = [], collector
         return f"is on: the cells that follow are collected, not run; {FINISH}"
 
     def _take(self, cell: Cell) -> views.Bundle:

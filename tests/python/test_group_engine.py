@@ -11,6 +11,8 @@ from notebook import JSON_TYPE, Notebook, in_ipython, write_kernelspecs
 from test_engine import without_notes
 from test_engine_shell import CELLS, Pair, answer, interrupted, messages, same
 
+from jumper.diverted import is_ours
+
 pytestmark = pytest.mark.slow
 BEGIN = "%jumper group begin --timeout 60"
 APART = {
@@ -192,6 +194,7 @@ def test_lines_of_ours_stay_in_the_kernel(notebook):
     assert notebook.run("# a question\n%jumper summary -1").status == "ok"
     assert notebook.run("x").result == "1"
     assert "wait for its end" in notebook.run("%%jumper run\n1").stderr
+    assert notebook.run("%scorep_python_binding_arguments").status == "ok"
     notebook.run("%jumper group end\nagain = x + 1")
     assert notebook.run("again").result == "2"
 
@@ -316,3 +319,40 @@ def test_what_the_compiler_warns_of_is_said_once(notebook):
     assert pid.sub("", there) == pid.sub("", plain)
     notebook.run("%jumper group abort")
     assert pid.sub("", notebook.run(code).stderr) == pid.sub("", plain)
+
+
+@pytest.mark.parametrize(
+    ("code", "ours"),
+    [
+        ("%jumper summary -1", True),
+        ("# a remark\n\n  %jumper\n%jumper plot", True),
+        ("%jumper summary\nx = 1", False),
+        ("%jumper group end\nx = 1", True),
+        ("%%jumper run\nx = 1", True),
+        ("%%peers\nx = 1", True),
+        ("%jumpers", False),
+        ("%%time\n%jumper", False),
+        ("%unload_ext jumper", True),
+        ("%load_ext autoreload", False),
+        ("x = 1", False),
+        ("", False),
+        ("# only a remark", False),
+    ],
+)
+def test_which_cells_stay_in_the_kernel(code, ours):
+    assert is_ours(code, {"jumper", "peers"}) is ours
+
+
+def test_a_cell_is_not_of_a_mode_and_of_an_engine(under_scorep):
+    notebook, _ = under_scorep
+    notebook.run("%jumper group begin --with env")
+    refused = notebook.run("%%enable_multicellmode\n")
+    assert "a group with an engine is open" in refused.stderr + refused.traceback + text(refused)
+    assert notebook.run("1 + 1").result == "2"
+    assert notebook.run("%jumper group end").status == "ok"
+    assert notebook.run("%%enable_multicellmode\n").status == "ok"
+    assert "collects cells" in notebook.run("%jumper group begin scorep").stderr
+    assert notebook.run("%%abort_multicellmode\n").status == "ok"
+    assert notebook.run("%jumper group begin --with env").status == "ok"
+    assert notebook.run("2").result == "2"
+    assert notebook.run("%jumper group end").status == "ok"

@@ -11,7 +11,9 @@ from jumper.session import find, program
 
 
 def cell(index, count, running=False):
-    return SimpleNamespace(index=index, execution_count=count, running=running)
+    return SimpleNamespace(
+        index=index, execution_count=count, running=running, group=None, group_name=""
+    )
 
 
 CELLS = [cell(1, 1), cell(2, 2), cell(3, 2), cell(4, None), cell(5, 7), cell(6, None, running=True)]
