@@ -25,6 +25,7 @@ from .cells import Interrupt, RunningCell, running_cells
 from .magics import JumperMagics
 from .mode_names import ModeNames
 from .names import PeersNames
+from .peer_cells import only_asks
 from .session import start
 from .settings import SETTINGS, Settings
 
@@ -281,10 +282,10 @@ class Extension:
         wish = self.settings.summary
         if wish != "auto":
             return wish == "always"
-        least = self.settings.min_reports
+        least = self.settings.min_reports  # as the peers count: cells that only ask don't
         if least is None:
             return time.monotonic() - cell.begin_s >= AUTOMATIC_SUMMARY_S
-        return self.session.ticks(index) >= least
+        return self.session.ticks(index) >= least and not only_asks(views.readable(cell.source))
 
     def _see_devices(self) -> None:
         """The notebook may choose its cards itself, before it uses the first one."""

@@ -1,5 +1,6 @@
 """The names of notebooks written for the peers: what each does, in a real kernel."""
 
+import ast
 import csv
 import json
 import pickle
@@ -13,7 +14,7 @@ from jumper import peers
 from jumper.imported import PERFDATA
 
 WORK = "import time; end = time.monotonic() + .55\nwhile time.monotonic() < end: sum(range(1000))"
-GB = 2**30
+CORES = "len(__import__('os').sched_getaffinity(0))"
 
 
 @pytest.fixture
@@ -23,12 +24,28 @@ def folder(tmp_path) -> Path:
     return path
 
 
+def work_twice(notebook: Notebook) -> Notebook:
+    assert notebook.run(WORK).status == "ok"
+    assert notebook.run(f"# second\n{WORK}").status == "ok"
+    return notebook
+
+
 @pytest.fixture
 def notebook(open_notebook, folder) -> Notebook:
-    one = open_notebook(cwd=folder)
-    assert one.run(WORK).status == "ok"
-    assert one.run(f"# second\n{WORK}").status == "ok"
-    return one
+    """For a test that changes more than variables."""
+    return work_twice(open_notebook(cwd=folder))
+
+
+@pytest.fixture(scope="module")
+def worked(shared_notebook) -> Notebook:
+    return work_twice(shared_notebook)
+
+
+@pytest.fixture
+def asked(worked, folder) -> Notebook:
+    """One kernel for the tests that only ask: its entries 1 and 2 are the paper's 0 and 1."""
+    worked.run(f"import os; os.chdir({str(folder)!r})", silent=True)
+    return worked
 
 
 def shown(notebook: Notebook, code: str) -> str:
@@ -39,9 +56,12 @@ def shown(notebook: Notebook, code: str) -> str:
 
 
 def value(notebook: Notebook, expression: str):
-    done = notebook.run(f"import json; print(json.dumps({expression}))")
-    assert done.status == "ok", done.traceback
-    return json.loads(done.stdout)
+    """Asked for without a cell."""
+    asks = {"value": f"__import__('json').dumps({expression})"}
+    done = notebook.run("", silent=True, user_expressions=asks)
+    answer = done.reply["content"]["user_expressions"]["value"]
+    assert answer["status"] == "ok", answer
+    return json.loads(ast.literal_eval(answer["data"]["text/plain"]))
 
 
 def refused(notebook: Notebook, code: str) -> str:
@@ -57,8 +77,8 @@ def entries(bundle: dict) -> list[int]:
 # ---- the paper's ----
 
 
-def test_the_papers_history_counts_from_0_over_cells_with_a_sample(notebook):
-    (bundle,) = notebook.run("%%display_code_history").bundles
+def test_the_papers_history_counts_from_0_over_cells_with_a_sample(asked):
+    (bundle,) = asked.run("%%display_code_history").bundles
     lines = bundle["text/plain"].splitlines()
     assert [line.split()[0] for line in lines] == ["0", "1"]
     assert "# second" in lines[1]
@@ -88,15 +108,15 @@ def test_cells_that_only_ask_have_no_number_of_the_papers(notebook):
     assert entries(bundle) == [2]
 
 
-def test_the_code_of_an_index_with_its_time(notebook):
-    text = shown(notebook, "%%display_code_for_index 1")
+def test_the_code_of_an_index_with_its_time(asked):
+    text = shown(asked, "%%display_code_for_index 1")
     assert text.startswith("Cell timestamp: 20")
     assert f"# second\n{WORK}" in text
 
 
-def test_graphs_of_the_last_of_an_index_of_all(notebook):
+def test_graphs_of_the_last_of_an_index_of_all(asked):
     drawn = {
-        code: notebook.run(code).bundles[0]
+        code: asked.run(code).bundles[0]
         for code in (
             "%%display_graph_for_last",
             "%%display_graph_for_index 0",
@@ -110,12 +130,10 @@ def test_graphs_of_the_last_of_an_index_of_all(notebook):
 @pytest.mark.parametrize(
     "name", ["display_graph_for_index", "display_code_for_index"], ids=lambda name: name
 )
-def test_an_index_that_isnt_there_is_said_and_the_notebook_goes_on(notebook, name):
-    assert "there is no cell 7: the cells with a sample are 0 to 1" in shown(
-        notebook, f"%%{name} 7"
-    )
-    assert "write" in refused(notebook, f"%%{name}")
-    assert "'two' is no index" in refused(notebook, f"%{name} two")
+def test_an_index_that_isnt_there_is_said_and_the_notebook_goes_on(asked, name):
+    assert "there is no cell 7: the cells with a sample are 0 to 1" in shown(asked, f"%%{name} 7")
+    assert "write" in refused(asked, f"%%{name}")
+    assert "'two' is no index" in refused(asked, f"%{name} two")
 
 
 def test_without_a_sample_every_name_of_the_papers_answers(open_notebook, folder):
@@ -127,12 +145,12 @@ def test_without_a_sample_every_name_of_the_papers_answers(open_notebook, folder
     assert value(notebook, "empty") == []
 
 
-def test_perfdata_has_the_papers_shape(notebook):
-    said = shown(notebook, "%%perfdata_to_variable myvar")
+def test_perfdata_has_the_papers_shape(asked):
+    said = shown(asked, "%%perfdata_to_variable myvar")
     assert "2 cells with samples" in said
-    cells = value(notebook, "myvar")
+    cells = value(asked, "myvar")
     assert len(cells) == 2
-    cores = int(notebook.run("import os; print(len(os.sched_getaffinity(0)))").stdout)
+    cores = value(asked, CORES)
     for cell in cells:
         assert len(cell) == 9  # one node, and the means over all
         node, *means = cell
@@ -172,22 +190,22 @@ def test_perfdata_counts_what_this_cell_read_and_wrote(notebook):
     assert value(notebook, "max(v[-1][0][5])") < 8
 
 
-def test_perfdata_as_two_files(notebook, folder):
-    notebook.run("%%perfdata_to_json myfile")
-    notebook.run("%perfdata_to_variable v")
+def test_perfdata_as_two_files(asked, folder):
+    asked.run("%%perfdata_to_json myfile")
+    asked.run("%perfdata_to_variable v")
     perfdata = json.loads((folder / "myfile_perfdata.json").read_text())
-    assert perfdata == value(notebook, "v")
+    assert perfdata == value(asked, "v")
     code = json.loads((folder / "myfile_code.json").read_text())
     assert [one[1] for one in code] == [WORK, f"# second\n{WORK}"]
     assert all(one[0].startswith("20") and " " in one[0] for one in code)
-    assert notebook.run("%%perfdata_to_json myfile").status == "ok"  # again, as theirs
+    assert asked.run("%%perfdata_to_json myfile").status == "ok"  # again, as theirs
 
 
-def test_a_variable_must_have_a_name(notebook):
-    assert "name of a variable" in refused(notebook, "%%perfdata_to_variable")
-    assert "1x" in refused(notebook, "%%perfdata_to_variable 1x")
-    assert "begin of a file's name" in refused(notebook, "%perfdata_to_json")
-    assert "No such file" in refused(notebook, "%perfdata_to_json nowhere/x")
+def test_a_variable_must_have_a_name(asked):
+    assert "name of a variable" in refused(asked, "%%perfdata_to_variable")
+    assert "1x" in refused(asked, "%%perfdata_to_variable 1x")
+    assert "begin of a file's name" in refused(asked, "%perfdata_to_json")
+    assert "No such file" in refused(asked, "%perfdata_to_json nowhere/x")
 
 
 # ---- jumper-extension's ----
@@ -241,16 +259,16 @@ def test_nothing_is_lost_or_hidden_after_stop(notebook, folder):
     assert {"0", "1", "3", "5"} <= cells
 
 
-def test_a_report_of_the_last_cell_with_a_sample(notebook):
-    (bundle,) = notebook.run("%perfmonitor_perfreport").bundles
+def test_a_report_of_the_last_cell_with_a_sample(asked):
+    (bundle,) = asked.run("%perfmonitor_perfreport").bundles
     assert bundle[JSON_TYPE]["cell"]["index"] == 2
-    printed = notebook.run("%perfmonitor_perfreport --level system --text")
+    printed = asked.run("%perfmonitor_perfreport --level system --text")
     assert "CPU" in printed.stdout
     assert not printed.bundles
 
 
-def test_a_report_of_several_cells(notebook):
-    (bundle,) = notebook.run("%perfmonitor_perfreport --cell 0:1 --level process").bundles
+def test_a_report_of_several_cells(asked):
+    (bundle,) = asked.run("%perfmonitor_perfreport --cell 0:1 --level process").bundles
     report = bundle[JSON_TYPE]["report"]
     assert report["cells"] == [0, 1]
     assert 1.1 <= report["duration_s"] < 20
@@ -271,11 +289,11 @@ def test_ranges_of_cells(notebook, cells, meant):
     assert entries(bundle) == [one + 1 for one in meant]
 
 
-def test_ranges_that_are_none(notebook):
-    assert "there is no range 5:9" in shown(notebook, "%perfmonitor_plot --cell 5:9")
-    assert "there is no range 1:0" in shown(notebook, "%perfmonitor_perfreport --cell 1:0")
+def test_ranges_that_are_none(asked):
+    assert "there is no range 500:900" in shown(asked, "%perfmonitor_plot --cell 500:900")
+    assert "there is no range 1:0" in shown(asked, "%perfmonitor_perfreport --cell 1:0")
     for wrong in ("a", "1-2", "--cell 1 2"):
-        refused(notebook, f"%perfmonitor_plot --cell {wrong}")
+        refused(asked, f"%perfmonitor_plot --cell {wrong}")
 
 
 def test_reports_under_cells_on_and_off(notebook):
@@ -284,6 +302,8 @@ def test_reports_under_cells_on_and_off(notebook):
     shown(notebook, "%perfmonitor_enable_perfreports --level system --interval 0.05 --text")
     (bundle,) = notebook.run(work).bundles
     assert bundle[JSON_TYPE]["ticks"] >= 3
+    shown(notebook, "%jumper set rate=200")
+    assert len(notebook.run("%perfmonitor_plot").bundles) == 1  # the curves alone
     assert "level node" in bundle["text/plain"]
     shown(notebook, "%perfmonitor_disable_perfreports")
     assert notebook.run(work).bundles == []
@@ -293,20 +313,18 @@ def test_reports_under_cells_on_and_off(notebook):
     assert notebook.run(work).bundles == []
 
 
-def test_their_metrics_are_our_curves(notebook):
-    (bundle,) = notebook.run(
-        "%perfmonitor_plot --metrics cpu_summary,memory --level system"
-    ).bundles
+def test_their_metrics_are_our_curves(asked):
+    (bundle,) = asked.run("%perfmonitor_plot --metrics cpu_summary,memory --level system").bundles
     assert set(bundle[JSON_TYPE]["plot"]["metrics"]) == {"cpu", "memory"}
     assert bundle[JSON_TYPE]["plot"]["level"] == "node"
-    assert "there is no metric" in refused(notebook, "%perfmonitor_plot --metrics warp")
-    assert "has no curve" in shown(notebook, "%perfmonitor_plot --metrics gpu_band")
-    done = notebook.run("%perfmonitor_plot --metrics memory,net_nothing")
+    assert "there is no metric" in refused(asked, "%perfmonitor_plot --metrics warp")
+    assert "has no curve" in shown(asked, "%perfmonitor_plot --metrics gpu_band")
+    done = asked.run("%perfmonitor_plot --metrics memory,net_nothing")
     assert done.ename == "UsageError"
 
 
-def test_a_metric_without_a_value_is_said_beside_the_others(notebook):
-    done = notebook.run("%perfmonitor_plot --metrics cpu_summary,gpu_mem_summary --level process")
+def test_a_metric_without_a_value_is_said_beside_the_others(asked):
+    done = asked.run("%perfmonitor_plot --metrics cpu_summary,gpu_mem_summary --level process")
     assert done.status == "ok"
     (bundle,) = done.bundles
     assert "cpu" in bundle[JSON_TYPE]["plot"]["metrics"]
@@ -314,11 +332,11 @@ def test_a_metric_without_a_value_is_said_beside_the_others(notebook):
         assert "gpu_memory" in done.displays[1]["text/plain"]
 
 
-def test_a_plot_is_saved_as_picture_and_pickle(notebook, folder):
-    notebook.run("%perfmonitor_plot --metrics cpu_summary,memory --save-jpeg analysis.jpg")
+def test_a_plot_is_saved_as_picture_and_pickle(asked, folder):
+    asked.run("%perfmonitor_plot --metrics cpu_summary,memory --save-jpeg analysis.jpg")
     assert (folder / "analysis.svg").read_text().startswith("<svg")
     code = "%perfmonitor_plot --metrics cpu_summary --level system --pickle analysis_data.pkl"
-    assert "analysis_data.pkl" in shown(notebook, code)
+    assert "analysis_data.pkl" in shown(asked, code)
     analysis = pickle.loads((folder / "analysis_data.pkl").read_bytes())
     assert list(analysis) == [
         "figure_dict",
@@ -357,36 +375,36 @@ def test_live_curves_go_on_while_other_cells_run(notebook):
     assert len(notebook.of(asked)) == count
 
 
-def test_perfdata_as_a_frame(notebook):
-    cores = value(notebook, "(os := __import__('os')) and len(os.sched_getaffinity(0))")
+def test_perfdata_as_a_frame(asked):
+    cores = value(asked, CORES)
     for level in ("system", "process"):
-        said = shown(notebook, f"%perfmonitor_export_perfdata --level {level} --name {level}_df")
+        said = shown(asked, f"%perfmonitor_export_perfdata --level {level} --name {level}_df")
         assert f"{level}_df" in said
-    names = value(notebook, "list(system_df.columns)")
+    names = value(asked, "list(system_df.columns)")
     assert names[0] == "time"
     assert names[-5:] == ["io_read_count", "io_write_count", "io_read", "io_write", "cell_index"]
     assert {f"cpu_util_{one}" for one in (*range(cores), "avg", "min", "max")} <= set(names)
-    assert value(notebook, "bool(system_df['cpu_util_0'].max() <= 100)")
-    assert value(notebook, "bool(process_df['cpu_util_avg'].max() > 0)")
-    assert value(notebook, "bool(process_df['cpu_util_0'].isna().all())")
-    missing = value(notebook, "process_df.attrs['jumper']['missing']")
+    assert value(asked, "bool(system_df['cpu_util_0'].max() <= 100)")
+    assert value(asked, "bool(process_df['cpu_util_avg'].max() > 0)")
+    assert value(asked, "bool(process_df['cpu_util_0'].isna().all())")
+    missing = value(asked, "process_df.attrs['jumper']['missing']")
     assert "for the node only" in missing["cpu_util_0"]
-    assert value(notebook, "float(process_df['memory'].max())") > 0.01
+    assert value(asked, "float(process_df['memory'].max())") > 0.01
     spans = "cell_history_df.set_index('cell_index')"
-    shown(notebook, "%perfmonitor_export_cell_history")
+    shown(asked, "%perfmonitor_export_cell_history")
     inside = value(
-        notebook,
+        asked,
         f"process_df.apply(lambda r: bool({spans}.start_time[r.cell_index] - .2 <= r.time <= "
         f"{spans}.end_time[r.cell_index] + .2), axis=1).tolist()",
     )
     assert all(inside)
 
 
-def test_perfdata_as_a_file_both_ways(notebook, folder):
+def test_perfdata_as_a_file_both_ways(asked, folder):
     """The README names the file without --file, which theirs then doesn't write."""
-    shown(notebook, "%perfmonitor_export_perfdata mine.csv --level system")
-    shown(notebook, "%perfmonitor_export_perfdata --file mine.json --level system")
-    shown(notebook, "%perfmonitor_export_perfdata --file plain")
+    shown(asked, "%perfmonitor_export_perfdata mine.csv --level system")
+    shown(asked, "%perfmonitor_export_perfdata --file mine.json --level system")
+    shown(asked, "%perfmonitor_export_perfdata --file plain")
     assert (folder / "plain.csv").exists()
     records = json.loads((folder / "mine.json").read_text())
     with (folder / "mine.csv").open(newline="") as file:
@@ -394,18 +412,18 @@ def test_perfdata_as_a_file_both_ways(notebook, folder):
     assert len(rows) > 4
     assert list(rows[0]) == list(records[0])
     for name in ("mine.csv", "mine.json"):
-        shown(notebook, f"%perfmonitor_load_perfdata {name}")
-        assert value(notebook, "len(loaded_perfdata_df)") >= len(rows)
-        kinds = value(notebook, "{n: str(t) for n, t in loaded_perfdata_df.dtypes.items()}")
+        shown(asked, f"%perfmonitor_load_perfdata {name}")
+        assert value(asked, "len(loaded_perfdata_df)") >= len(rows)
+        kinds = value(asked, "{n: str(t) for n, t in loaded_perfdata_df.dtypes.items()}")
         assert kinds["cell_index"] == "Int64"
         assert kinds["memory"] == "float64"
-    assert "it must be" not in shown(notebook, "%perfmonitor_load_perfdata --file mine.csv")
-    assert ".csv or .json" in refused(notebook, "%perfmonitor_export_perfdata --file mine.xlsx")
+    assert "it must be" not in shown(asked, "%perfmonitor_load_perfdata --file mine.csv")
+    assert ".csv or .json" in refused(asked, "%perfmonitor_export_perfdata --file mine.xlsx")
 
 
-def test_the_cell_history_as_a_frame_and_as_files(notebook, folder):
-    shown(notebook, "%perfmonitor_export_cell_history --name mine")
-    assert value(notebook, "list(mine.columns)") == [
+def test_the_cell_history_as_a_frame_and_as_files(asked, folder):
+    shown(asked, "%perfmonitor_export_cell_history --name mine")
+    assert value(asked, "list(mine.columns)") == [
         "cell_index",
         "raw_cell",
         "start_time",
@@ -415,20 +433,20 @@ def test_the_cell_history_as_a_frame_and_as_files(notebook, folder):
         "wallclock_end_time",
         "cell_magics",
     ]
-    assert value(notebook, "mine.raw_cell.tolist()[:2]") == [WORK, f"# second\n{WORK}"]
-    assert value(notebook, "mine.cell_index.tolist()") == [0, 1]
-    assert value(notebook, "mine.cell_magics.tolist()[0]") == []
-    notebook.run("1  # one\n")
+    assert value(asked, "mine.raw_cell.tolist()[:2]") == [WORK, f"# second\n{WORK}"]
+    assert value(asked, "mine.cell_index.tolist()[:2]") == [0, 1]
+    assert value(asked, "mine.cell_magics.tolist()[0]") == []
     for name in ("cells.json", "cells.csv"):
-        shown(notebook, f"%perfmonitor_export_cell_history {name}")
-        shown(notebook, f"%perfmonitor_load_cell_history {name}")
-        assert value(notebook, "loaded_cell_history_df.raw_cell.tolist()[0]") == WORK
-        assert value(notebook, "loaded_cell_history_df.duration.tolist()[0] > .5")
-    start = value(notebook, "float(mine.start_time[0])")
-    assert start < value(notebook, "__import__('time').perf_counter()") < start + 600
+        shown(asked, f"%perfmonitor_export_cell_history {name}")
+        shown(asked, f"%perfmonitor_load_cell_history {name}")
+        assert value(asked, "loaded_cell_history_df.raw_cell.tolist()[0]") == WORK
+        assert value(asked, "loaded_cell_history_df.duration.tolist()[0] > .5")
+    start = value(asked, "float(mine.start_time[0])")
+    assert start < value(asked, "__import__('time').perf_counter()") < start + 600
 
 
-def test_loading_refuses_what_is_no_such_file(notebook, folder):
+def test_loading_refuses_what_is_no_such_file(asked, folder):
+    asked.run("globals().pop('loaded_perfdata_df', None)", silent=True)
     (folder / "wrong.csv").write_text("time,memory\n1,2\n")
     (folder / "broken.csv").write_text("time,memory\n1\n")
     (folder / "words.csv").write_text((",".join(PERFDATA) + "\n") + "a" + "," * 8 + "\n")
@@ -442,28 +460,28 @@ def test_loading_refuses_what_is_no_such_file(notebook, folder):
         ".": "ending",
         "": "name of a CSV",
     }.items():
-        assert why in refused(notebook, f"%perfmonitor_load_perfdata {name}")
-    assert notebook.run("loaded_perfdata_df").ename == "NameError"
+        assert why in refused(asked, f"%perfmonitor_load_perfdata {name}")
+    assert not value(asked, "'loaded_perfdata_df' in globals()")
 
 
-def test_resources(notebook):
-    text = shown(notebook, "%perfmonitor_resources")
-    cores = value(notebook, "sorted(__import__('os').sched_getaffinity(0))")
+def test_resources(asked):
+    text = shown(asked, "%perfmonitor_resources")
+    cores = value(asked, "sorted(__import__('os').sched_getaffinity(0))")
     assert f"{len(cores)} of" in text
     assert ", ".join(map(str, cores)) in text
     assert "GB (system)" in text
 
 
-def test_their_help_lists_every_name_of_theirs(notebook):
-    text = shown(notebook, "%perfmonitor_help")
+def test_their_help_lists_every_name_of_theirs(asked):
+    text = shown(asked, "%perfmonitor_help")
     for name, one in peers.NAMES.items():
         assert (f"%{name}" in text) == (one.of == "jumper-extension")
 
 
 @pytest.mark.parametrize("name", peers.NAMES)
-def test_every_name_has_help_and_takes_two_signs(shared_notebook, name):
-    asked = shared_notebook.run(f"%{name}?", store_history=False)
-    (page,) = asked.reply["content"]["payload"]
+def test_every_name_has_help_and_takes_two_signs(asked, name):
+    helped = asked.run(f"%{name}?", store_history=False)
+    (page,) = helped.reply["content"]["payload"]
     assert "Docstring:" in page["data"]["text/plain"]
     assert "<no docstring>" not in page["data"]["text/plain"]
 
@@ -482,10 +500,10 @@ def test_every_name_has_help_and_takes_two_signs(shared_notebook, name):
         ("%perfmonitor_export_perfdata --f", ["--file"]),
     ],
 )
-def test_completion(shared_notebook, line, matches):
-    assert sorted(shared_notebook.complete(line)) == matches
+def test_completion(asked, line, matches):
+    assert sorted(asked.complete(line)) == matches
 
 
-def test_what_stands_below_a_name_is_not_run_and_that_is_said(notebook):
-    assert "was not run" in shown(notebook, "%%display_code_history\nz = 1")
-    assert notebook.run("z").ename == "NameError"
+def test_what_stands_below_a_name_is_not_run_and_that_is_said(asked):
+    assert "was not run" in shown(asked, "%%display_code_history\nz = 1")
+    assert not value(asked, "'z' in globals()")

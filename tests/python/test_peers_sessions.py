@@ -1,5 +1,6 @@
 """`%export_session` and `%import_session`: ours, jumper-extension's, and what is neither."""
 
+import contextlib
 import csv
 import io
 import json
@@ -8,6 +9,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from notebook import JSON_TYPE, Notebook
 from test_peers_names import WORK, refused, shown, value
 
@@ -396,6 +399,32 @@ def test_a_zip_with_any_byte_changed_is_read_or_refused(tmp_path):
             session_files.load(str(path))
         except Error:
             continue
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=400), st.booleans())
+def test_any_bytes_are_a_table_or_refused(data, is_json):
+    try:
+        columns = frames.parse(data, "x", ("a",), is_json=is_json)
+    except Error as error:
+        assert "cannot read 'x'" in str(error)  # noqa: PT017
+    else:
+        assert len({len(one) for one in columns.values()}) == 1
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None)
+@given(JSON)
+def test_any_json_is_a_table_or_refused(whole):
+    with contextlib.suppress(Error):
+        columns = frames.parse(json.dumps(whole).encode(), "x", ("a",), is_json=True)
+        assert len({len(one) for one in columns.values()}) == 1
 
 
 def test_a_refused_import_changes_nothing(notebook, tmp_path):
