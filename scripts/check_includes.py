@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
-TOP = {"extension", "magics", "names", "engine_main", "engine_loop", "engine_shell"}
+# The peers' names, which `names` installs.
+NAMES = {"paper_names", "extension_names", "extension_files", "mode_names", "peer_magics"}
+TOP = {"extension", "magics", "names", "engine_main", "engine_loop", "engine_shell"} | NAMES
 UPPER = TOP | {"session"}
 LOWER = {"state", "views"}
 # Who may know IPython; `import jumper` in a plain script must need none of it.

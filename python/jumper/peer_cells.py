@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from . import _native, peers, views
+from .collecting import MODES
 
 Recorded = _native.Session | _native.Report
 RANGE: Final = re.compile(r"\s*(-?\d{1,9})?\s*(:)?\s*(-?\d{1,9})?\s*")
@@ -77,7 +78,8 @@ def only_asks(code: str) -> bool:
 
 
 def _asks(sign: str, name: str) -> bool:
-    return (name in peers.NAMES and name not in WITH_CODE) or (sign, name) == ("%", "jumper")
+    is_theirs = name in peers.NAMES or name in MODES
+    return (is_theirs and name not in WITH_CODE) or (sign, name) == ("%", "jumper")
 
 
 def numbered(cells: Sequence[PeerCell], text: str, name: str) -> PeerCell:

@@ -3,9 +3,10 @@
 Loaded before us, its names stay its own; loaded after us, it takes them. Both is said once.
 """
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from IPython.core.magic import Magics
+if TYPE_CHECKING:
+    from IPython.core.magic import Magics
 
 THEIRS: Final = "jumper_extension"
 WITNESS: Final = "perfmonitor_start"
@@ -19,14 +20,14 @@ class Rivals:
     def __init__(self) -> None:
         self._said = False
 
-    def leave_out(self, shell: Any, magics: Magics) -> None:
+    def leave_out(self, shell: Any, magics: "Magics") -> None:
         """Takes out of our magics what the other package has registered already."""
         registered = shell.magics_manager.magics
         for kind, names in magics.magics.items():
             for name in [one for one in names if is_theirs(registered[kind].get(one))]:
                 del names[name]
 
-    def take_sentences(self, shell: Any, magics: Magics) -> list[str]:
+    def take_sentences(self, shell: Any, magics: "Magics") -> list[str]:
         """After each cell: looks one name up."""
         if self._said or shell is None:
             return []
