@@ -272,12 +272,7 @@ class ExtensionNames(PeerMagics):
 
 def _rate(period: str) -> tuple[float, str]:
     """The rate, and what is to be said of it. Theirs takes any period."""
-    try:
-        seconds = float(period)
-    except ValueError:
-        seconds = -1.0
-    if not 0 < seconds < float("inf"):
-        raise ValueError(f"{period!r} is no number of seconds above 0 between two samples")
+    seconds = peers.seconds(period, "they are the time between two samples")
     rate_hz = min(max(1 / seconds, RATES_HZ[0]), RATES_HZ[1]) if seconds > 1e-9 else RATES_HZ[1]
     is_other = abs(rate_hz * seconds - 1) > 1e-9
     note = f"; {period} s between samples is out of {RATES_HZ[0]:g} to {RATES_HZ[1]:g} Hz"

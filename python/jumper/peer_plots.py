@@ -47,21 +47,11 @@ def parse(chosen: dict[str, str], rest: list[str]) -> Wish:
         raise NothingThereError(NO_BAND)
     wish = Wish(metrics, theirs, peers.LEVELS[level] if level else None)
     wish.jpeg, wish.pickle = chosen.get("--save-jpeg"), chosen.get("--pickle")
-    numbers = [_seconds(one) for one in rest]
+    numbers = [peers.seconds(one, "--live [INTERVAL [WINDOW]]") for one in rest]
     if len(numbers) > 2:
         raise ValueError("--live takes the seconds between two pictures and those that they show")
     wish.interval_s, wish.window_s = (*numbers, *(INTERVAL_S, WINDOW_S)[len(numbers) :])
     return wish
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 < seconds < float("inf"):
-        raise ValueError(f"--live {text}: it must be a number of seconds above 0")
-    return seconds
 
 
 class Plots:

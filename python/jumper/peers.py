@@ -3,6 +3,8 @@
 One table: completion, help and `docs/coming-from.md` come from it. No IPython here.
 """
 
+import contextlib
+import math
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
@@ -194,6 +196,15 @@ NAMES: Final[Mapping[str, Name]] = {
         "plots, reports, history and exports are of that session, until perfmonitor_start",
     ),
 }
+
+
+def seconds(text: str, what: str) -> float:
+    """Raises ValueError with the whole sentence."""
+    with contextlib.suppress(ValueError):
+        found = float(text)
+        if 0 < found < math.inf:
+            return found
+    raise ValueError(f"{text!r} is no number of seconds above 0: {what}")
 
 
 def completions(cell: str, line: str) -> tuple[str, ...]:

@@ -355,6 +355,8 @@ def test_a_plot_is_saved_as_picture_and_pickle(asked, folder):
 
 
 def test_live_curves_go_on_while_other_cells_run(notebook):
+    assert "no number of seconds" in refused(notebook, "%perfmonitor_plot --live often")
+    assert "--live takes" in refused(notebook, "%perfmonitor_plot --live 1 2 3")
     asked = notebook.send("%perfmonitor_plot --live 0.1 60 --metrics cpu_summary")
     assert notebook.take(asked).status == "ok"
 
@@ -363,7 +365,7 @@ def test_live_curves_go_on_while_other_cells_run(notebook):
             one
             for one in notebook.of(asked)
             if one["header"]["msg_type"] == "update_display_data"
-            and 3 in entries(one["content"]["data"])
+            and 6 in entries(one["content"]["data"])  # the cell after it
         ]
 
     request = notebook.send("import time; time.sleep(1)")
