@@ -8,7 +8,7 @@ import statistics
 from pathlib import Path
 
 import pytest
-from notebook import JSON_TYPE, Notebook
+from notebook import JSON_TYPE, Notebook, in_ipython
 
 from jumper import peers
 from jumper.imported import PERFDATA
@@ -445,6 +445,21 @@ def test_the_cell_history_as_a_frame_and_as_files(asked, folder):
         assert value(asked, "loaded_cell_history_df.duration.tolist()[0] > .5")
     start = value(asked, "float(mine.start_time[0])")
     assert start < value(asked, "__import__('time').perf_counter()") < start + 600
+
+
+def test_without_pandas_files_are_written_and_frames_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answer = in_ipython(f"""
+sys.modules["pandas"] = None
+run("%load_ext jumper"); run({WORK!r})
+names = ("perfdata", "perfdata --file p.csv", "cell_history c.json", "cell_history")
+answer = [run("%perfmonitor_export_" + one)[1:] for one in names]
+answer.append(run("%export_session mine")[1:])
+""")
+    frames = [answer[0], answer[3]]
+    assert all("a DataFrame needs pandas" in out + err for out, err in frames)
+    assert all(err == "" for _, err in (answer[1], answer[2], answer[4]))
+    assert {one.name for one in tmp_path.iterdir()} >= {"p.csv", "c.json", "mine"}
 
 
 def test_loading_refuses_what_is_no_such_file(asked, folder):
