@@ -51,12 +51,15 @@ def is_ours(text: str, names: Collection[str]) -> bool:
 
 
 class Diverted:
-    """Until `close`, the cells of the thread that made it are given to `take`."""
+    """Until `close`, the cells of the thread that made it are given to `take`, while it `is_on`."""
 
-    def __init__(self, shell: "InteractiveShell", take: Callable[[str], None]) -> None:
+    def __init__(
+        self, shell: "InteractiveShell", take: Callable[[str], None], is_on: Callable[[], bool]
+    ) -> None:
         global _open  # noqa: PLW0603  (the call in a cell's tree has no other way to it)
         self._shell = shell
         self._take = take
+        self._is_on = is_on
         self._thread = threading.get_ident()
         self._names = our_magics(shell)
         self._text: str | None = None  # of the cell that begins
@@ -103,7 +106,7 @@ class Diverted:
 
     def visit(self, node: ast.AST) -> ast.AST:
         """As IPython asks each of its `ast_transformers`, once a cell."""
-        is_here = threading.get_ident() == self._thread
+        is_here = threading.get_ident() == self._thread and self._is_on()
         if not is_here or self._text is None or not getattr(node, "body", None):
             return node
         return ast.parse(CALL)

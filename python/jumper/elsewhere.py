@@ -51,6 +51,7 @@ class Elsewhere:
         self._figures = Figures()  # of the cell that runs
         self._sentences: list[str] = []
         self._running = threading.Lock()
+        self.opened: OpenRun | None = None  # the last one, also where `open` was interrupted
         self._left: dict[str, str] = {}
         self._wants_spare = False
 
@@ -66,14 +67,13 @@ class Elsewhere:
     def open(self, shell: Any, wish: Wish, make: Callable[..., Run] = Run) -> "OpenRun":
         """An engine for many cells, with the variables as they are now. Raises as `Run.open`."""
         running = self._take(shell, wish, make)
+        opened = self.opened = OpenRun(self, running, partial(self._give_back, running, wish))
         try:
             running.open()
         finally:
             self._figures = self._figures.plus(running.figures)
-            self.say_of(running)
-            if not running.is_open:
-                self._give_back(running, wish)
-        return OpenRun(self, running, partial(self._give_back, running, wish))
+            opened.settle()
+        return opened
 
     def _take(self, shell: Any, wish: Wish, make: Callable[..., Run]) -> Run:
         if not self._running.acquire(blocking=False):
@@ -169,21 +169,22 @@ class OpenRun:
         try:
             self._running.cell(code, number)
         finally:
-            self._after()
+            self.settle()
 
     def close(self) -> None:
         """Brings all back, and ends the engine."""
         try:
             self._running.close()
         finally:
-            self._after()
+            self.settle()
 
     def abandon(self) -> None:
         """Ends the engine: all variables are as they were before. May be called again."""
         self._running.abandon()
-        self._after()
+        self.settle()
 
-    def _after(self) -> None:
+    def settle(self) -> None:
+        """Says what there is to say; another run may begin when this one is over."""
         self._elsewhere.say_of(self._running)
         if not self.is_open and not self._has_ended:
             self._has_ended = True

@@ -81,19 +81,36 @@ class Groups:
             raise ValueError(
                 "a mode that collects cells is on: end or abort it before a group with an engine"
             )
+        before = self._elsewhere.opened
+        try:
+            self._open(shell, name, options)
+        except BaseException:  # an interrupt, at any point of it
+            opened = self._elsewhere.opened
+            if opened is not None and opened is not before:
+                opened.abandon()
+            self.close()
+            self._session.end_group(drop=True)
+            raise
+        where = " and runs in its engine" if self._engine is not None else ""
+        return f"{self.title} begins: each cell from the next one on is part of it{where}"
+
+    def _open(self, shell: Any, name: str, options: list[str]) -> None:
         if options[:1] == [SCOREP]:
             self._engine = self._score_p.open(shell, self._score_p.wish(options[1:]))
         elif options:
             self._engine = self._elsewhere.open(shell, self._wish(options))
         index = self._session.begin_group(name)
+        if not index and self._session.end_group():  # an interrupt has kept the last one open
+            index = self._session.begin_group(name)
         if not index:
-            self._leave_engine()
             raise ValueError("a group can't begin here: this process records no cells")
         self._index, self._name = index, name
         if self._engine is not None:
-            self._diverted = Diverted(shell, self._run)
-        where = " and runs in its engine" if self._engine is not None else ""
-        return f"{self.title} begins: each cell from the next one on is part of it{where}"
+            self._diverted = Diverted(shell, self._run, lambda: self._has_engine)
+
+    @property
+    def _has_engine(self) -> bool:
+        return self._engine is not None and self._engine.is_open
 
     def _wish(self, options: list[str]) -> Wish:
         if not options[0].startswith("-"):
@@ -124,7 +141,7 @@ class Groups:
         """The index of the group that has ended. Raises what `Run.close` raises."""
         index = self._checked()
         try:
-            if self._engine is not None:
+            if self._engine is not None and self._engine.is_open:
                 self._engine.close()
         finally:
             self._finish(drop=False)
@@ -159,9 +176,10 @@ class Groups:
         self._session.end_group(drop=drop, engine=figures)
 
     def _leave_engine(self) -> None:
-        diverted, self._diverted = self._diverted, None
-        engine, self._engine = self._engine, None
-        if diverted is not None:
-            diverted.close()
-        if engine is not None:
-            engine.abandon()
+        """Can be called again, where an interrupt has stopped it."""
+        if self._diverted is not None:
+            self._diverted.close()
+        self._diverted = None
+        if self._engine is not None:
+            self._engine.abandon()
+        self._engine = None

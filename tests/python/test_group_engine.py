@@ -356,3 +356,34 @@ def test_a_cell_is_not_of_a_mode_and_of_an_engine(under_scorep):
     assert notebook.run("%jumper group begin --with env").status == "ok"
     assert notebook.run("2").result == "2"
     assert notebook.run("%jumper group end").status == "ok"
+
+
+@pytest.mark.parametrize("step", ["begin_group", "end_group"])
+def test_an_interrupt_at_any_point_leaves_the_mode_clean(notebook, step):
+    """Just before the recording is told: the engine is there, or has given all back."""
+    notebook.run(
+        "from jumper.extension import _loaded\n"
+        "groups = _loaded[get_ipython()].magics.groups\n"
+        "class Interrupted:\n"
+        "    def __init__(self, session): self.session, self.left = session, 1\n"
+        "    def __getattr__(self, name):\n"
+        f"        if name == {step!r} and self.left:\n"
+        "            self.left = 0\n"
+        "            raise KeyboardInterrupt\n"
+        "        return getattr(self.session, name)\n"
+        "groups._session = Interrupted(groups._session)\n"
+        "kept = 1"
+    )
+    first = notebook.run("%jumper group begin --with env")
+    notebook.run("kept = 2")
+    second = notebook.run("%jumper group end")
+    assert [first.ename, second.status] == (
+        ["KeyboardInterrupt", "error"] if step == "begin_group" else [None, "error"]
+    )
+    assert "none is open" in text(notebook.run("%jumper group"))
+    assert notebook.run("kept").result == "2"
+    assert notebook.run("%%jumper run\nkept").result == "2"
+    assert notebook.run("%jumper group begin again --with env").status == "ok"
+    notebook.run("kept = 3")
+    assert notebook.run("%jumper group end").status == "ok"
+    assert notebook.run("kept").result == "3"
