@@ -1,11 +1,11 @@
 // `jumper monitor`: the custom monitors that come with JUmPER, which are examples of what one
 // prints (docs/monitors.md), and what runs one for a kernel.
 
-#include <time.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <ctime>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -63,6 +63,7 @@ class LastLine {
   for (const int signal : kIgnored) std::signal(signal, SIG_DFL);
   ::setenv("JUMPER_MONITOR_RATE", fmt::format("{}", options.rate_hz).c_str(), 1);
   std::vector<char*> words;
+  words.reserve(options.command.size() + 1);
   for (const std::string& word : options.command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   std::string failed = "cannot go to " + options.directory;
