@@ -5,6 +5,7 @@ import scorep_standin
 from leftovers import wait_until
 from notebook import Notebook, Run, in_ipython
 from scorep_standin import StandIn
+from script_notebooks import C51
 
 INSTALLED = (
     "[type(one).__name__ for one in get_ipython().ast_transformers], "
@@ -86,6 +87,14 @@ def test_28_any_cell_gives_what_it_gives_alone_and_so_does_the_next(open_noteboo
         first, second = map(without_places, alone)
         joined = [*first[:-1], *second[:-1], ("stream", first[-1][1] + second[-1][1])]
         assert without_places(run) == joined, name
+
+
+def test_51_a_line_that_begins_with_percent_is_not_always_a_magic(notebook):
+    collect(notebook, C51, "files, x")
+    run = notebook.run("%%finalize_multicellmode")
+    assert run.status == "ok", run.traceback
+    results = [one["data"]["text/plain"] for one in run.contents("execute_result")]
+    assert results == ["('3 of 4', 2, 3, ['a b'])", "(['a b'], 2)"]
 
 
 @pytest.mark.parametrize("before", ["pass", "import asyncio; await asyncio.sleep(0)"])
