@@ -6,7 +6,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from carry_values import VALUES
 CELLS = ("unchanged", "one", "all")
 QUICK = ("nothing", "arrays, 200 MB", "dict of str, 100 k")
 FULL = tuple(name for name in VALUES if name != "dict of str, 100 k")
-WORKERS_OF = ("arrays, 2 GB", "2 GB and dict of 1 M")  # with more than one number of workers
+WORKERS_OF = ("2 GB and dict of 1 M", "8 dicts of 250 k")  # with more than one number of workers
 FILES_OF = ("nothing", "arrays, 1 GB", "arrays, 2 GB", "2 GB and dict of 1 M")
 PICKLERS_OF = ("dict of str, 100 k", "dict of str, 1 M", "list of lists, 1 M")
 THEIRS_OF = (
@@ -51,7 +51,7 @@ class Case:
         if self.kind == "theirs":
             mode = {"disk": "file", "memory": "FIFO"}[self.way["mode"]]
             return f"scorep-jupyter's way: {self.way['marshaller']}, {mode}"
-        workers = f", {self.way['workers']} workers" if "workers" in self.way else ""
+        workers = f", {self.way['workers']} workers" if self.way["workers"] > 1 else ""
         return f"{self.way['transport']}, {self.way['pickler']}{workers}"
 
     @property
@@ -63,32 +63,21 @@ class Case:
         return statistics.median(self.cpu_s) if self.cpu_s else None
 
 
-def has_workers() -> bool:
-    """Whether it is known with how many processes variables are pickled."""
-    from jumper import state
-
-    return any(one.name == "workers" for one in fields(state.Choice))
-
-
 def our_cases(names: tuple[str, ...], folder: Path) -> Iterator[Case]:
-    from jumper.settings import PICKLERS as picklers  # noqa: N811
+    from jumper.settings import BACKENDS as picklers  # noqa: N811
     from jumper.settings import TRANSPORTS as transports  # noqa: N811
 
     # The first of each is what is used where nobody chooses.
-    workers_known = has_workers()
-    usual = 2
     for values, transport, pickler in itertools.product(names, transports, picklers):
         is_first = (transport, pickler) == (transports[0], picklers[0])
         if transport != "memfd" and (pickler != picklers[0] or values not in (*FILES_OF, *QUICK)):
             continue
         if pickler != picklers[0] and values not in PICKLERS_OF:
             continue
-        for workers in (usual, 1) if workers_known and values in WORKERS_OF else (usual,):
-            way: dict[str, Any] = {"pickler": pickler, "transport": transport}
-            if workers_known:
-                way["workers"] = workers
+        for workers in (1, 2) if values in WORKERS_OF and is_first else (1,):
+            way = {"pickler": pickler, "transport": transport, "workers": workers}
             for cell in VALUES[values].cells:
-                if cell == "unchanged" or (workers == usual and is_first):
+                if cell == "unchanged" or (workers == 1 and is_first):
                     yield Case("ours", way | {"directory": str(folder)}, values, cell)
 
 

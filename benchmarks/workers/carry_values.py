@@ -49,6 +49,17 @@ def dict_of_str(objects: int) -> Values:
     return Values(make, cells, 'd["key 0"]', objects=objects, names=["d"])
 
 
+def dicts(number: int, objects: int) -> Values:
+    """Names that share nothing: several processes may take them apart."""
+    names = [f"d{place}" for place in range(number)]
+    make = "\n".join(
+        f'{name} = {{f"{name} key {{n}}": f"value {{n}}" for n in range({objects})}}'
+        for name in names
+    )
+    cells: dict[str, tuple[str, list[str]]] = {"unchanged": ("pass", [])}
+    return Values(make, cells, "len(d0)", objects=number * objects, names=names)
+
+
 def list_of_lists(objects: int) -> Values:
     cells = {
         "unchanged": ("pass", []),
@@ -102,4 +113,5 @@ VALUES: Final = {
     "list of lists, 1 M": list_of_lists(OBJECTS),
     "instances, 1 M": instances(OBJECTS),
     "2 GB and dict of 1 M": mix(2000, OBJECTS),
+    "8 dicts of 250 k": dicts(8, OBJECTS // 4),
 }
