@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, Final
 
 from . import _native
+from .arguments import options
 from .engine import NotStarted
-from .exporting import options
 from .running import Figures, Run, Wish
 from .settings import Settings
 from .spare import Engines

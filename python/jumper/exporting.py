@@ -19,29 +19,6 @@ PYARROW: Final = "pyarrow: pip install pyarrow"
 SHOWN_MOST: Final = 5  # reasons and gaps; the file has them all
 
 
-def options(
-    verb: str, words: list[str], valued: tuple[str, ...], flags: tuple[str, ...] = ()
-) -> tuple[dict[str, str], list[str]]:
-    """`--level L`, `--level=L`, `-o FILE` and mere flags, and the words that are none of them."""
-    found: dict[str, str] = {}
-    rest = []
-    left = iter(words)
-    for word in left:
-        option, equals, value = word.partition("=")
-        if word in flags:
-            found[word] = ""
-        elif option in valued:
-            found[option] = value if equals else next(left, "")
-            if not found[option]:
-                raise ValueError(f"{option} needs a value: {option} …")
-        elif word.startswith("-") and not word[1:2].isdigit():
-            known = ", ".join((*valued, *flags))
-            raise ValueError(f"{option} is no option of {verb}: it knows {known}")
-        else:
-            rest.append(word)
-    return found, rest
-
-
 def module(name: str) -> ModuleType | None:
     """The module where it is installed and can be imported."""
     try:

@@ -8,6 +8,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import line_cell_magic, magics_class
 
 from . import exporting, origins, views
+from .arguments import options
 from .origins import Sessions
 from .peer_cells import NothingThereError
 from .peer_magics import PeerMagics, answers, at_most_one, level_of
@@ -28,7 +29,7 @@ class ExtensionFiles(PeerMagics):
 
         --name VARIABLE; --file FILE.csv or .json; --level process, user, system or slurm.
         """
-        chosen, rest = exporting.options(
+        chosen, rest = options(
             "perfmonitor_export_perfdata", shlex.split(line), ("--file", "--name", "--level")
         )
         level, origin = level_of(chosen), self._sessions.current()
@@ -45,7 +46,7 @@ class ExtensionFiles(PeerMagics):
 
         --name VARIABLE; --file FILE.csv or .json.
         """
-        chosen, rest = exporting.options(
+        chosen, rest = options(
             "perfmonitor_export_cell_history", shlex.split(line), ("--file", "--name")
         )
         origin = self._sessions.current()
@@ -93,7 +94,7 @@ class ExtensionFiles(PeerMagics):
     def _load(self, verb: str, line: str, name: str, required: tuple[str, ...]) -> None:
         from . import frames
 
-        chosen, rest = exporting.options(verb, shlex.split(line), ("--file",))
+        chosen, rest = options(verb, shlex.split(line), ("--file",))
         path = chosen.get("--file") or at_most_one(rest, "the name of a file")
         if path is None:
             raise ValueError("it needs the name of a CSV or JSON file")

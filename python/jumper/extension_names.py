@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import line_cell_magic, magics_class
 
-from . import exporting, origins, peer_cells, peers, views
+from . import origins, peer_cells, peers, views
 from ._native import Session
+from .arguments import one_of, options
 from .origins import Origin, Sessions
 from .peer_cells import NothingThereError, PeerCell
-from .peer_magics import PeerMagics, answers, at_most_one, level_of, one_of, refuse
+from .peer_magics import PeerMagics, answers, at_most_one, level_of, refuse
 from .settings import RATES_HZ, Settings
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class ExtensionNames(PeerMagics):
         it goes back to this session. --monitor M: all of theirs are one here. --check-sanity says
         what can't be measured.
         """
-        chosen, rest = exporting.options(
+        chosen, rest = options(
             "perfmonitor_start", shlex.split(line), ("--monitor",), ("--check-sanity",)
         )
         monitor = one_of("monitor", chosen.get("--monitor", "default"), peers.MONITORS)
@@ -90,7 +91,7 @@ class ExtensionNames(PeerMagics):
         --level process, user, system or slurm; --interval: the seconds between two samples; --text
         is understood: every report has its text.
         """
-        chosen, rest = exporting.options(
+        chosen, rest = options(
             "perfmonitor_enable_perfreports",
             shlex.split(line),
             ("--level", "--interval", "--cell"),
@@ -178,7 +179,7 @@ class ExtensionNames(PeerMagics):
         """
         from . import peer_views
 
-        chosen, rest = exporting.options(
+        chosen, rest = options(
             "perfmonitor_perfreport", shlex.split(line), ("--cell", "--level"), ("--text",)
         )
         refuse(" ".join(rest))
@@ -208,7 +209,7 @@ class ExtensionNames(PeerMagics):
         """
         from . import peer_plots  # when it is asked for: loading jumper stays quick
 
-        chosen, rest = exporting.options(
+        chosen, rest = options(
             "perfmonitor_plot",
             shlex.split(line),
             ("--metrics", "--cell", "--level", "--save-jpeg", "--pickle", "--backend"),

@@ -1,15 +1,10 @@
 """``%jumper VERB``: questions about the recording, and settings. ``_`` and ``Out`` stay alone."""
 
 import html
-import os
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 from IPython.core.completer import (
     CompletionContext,
@@ -37,64 +32,12 @@ from . import (
     views,
 )
 from ._native import Error, Report, Session, Status
+from .arguments import one_of, options
+from .examining import examine
 from .live import Live
-from .session import find, find_all, find_group, program
+from .session import find, find_all, find_group
 from .settings import LEVELS, SETTINGS, Settings
-
-# What can be asked, with what stands after it and what it says.
-VERBS: Final = {
-    "status": ("", "what is measured, how often, where it is kept, what is missing and why"),
-    "set": ("NAME=VALUE …", "changes settings until the kernel ends"),
-    "summary": ("[CELL|GROUP] [--level L]", "what a cell used; without CELL the last one"),
-    "plot": (
-        "[CELLS|--live] [--metrics M,…] [--level L] [--between cut|show] [--widget|-o FILE]",
-        "curves of cells: 3-5, #2-#4 or all of them; without CELLS the last one",
-    ),
-    "history": ("", "all cells that were measured"),
-    "code": ("CELL", "a cell's text, as it was when it ran"),
-    "compare": ("CELL CELL [--level L]", "two runs side by side: figures and code"),
-    "total": ("[--level L]", "all cells together: time, core-hours, memory, I/O, GPU-hours"),
-    "export": ("[CELLS] [--level L] [--to NAME|-o FILE]", "samples as a variable or a file"),
-    "group": (
-        'begin [NAME] [--with "LAUNCHER"|scorep]|end|abort',
-        "the cells until `end` are one measurement, with a launcher in one process of their own",
-    ),
-    "save": ("FILE", "a copy of the recording, to be opened elsewhere"),
-    "guard": ("memory=95%|off", "interrupts a cell before it fills memory; without more: is it on"),
-    "open": ("last|FILE [QUESTION …]", "an earlier recording, to read"),
-    "run": (
-        '[--with "LAUNCHER"] [--timeout S]',
-        "%%jumper run: this cell runs in a process of its own, under a launcher if there is one",
-    ),
-    "scorep": (
-        "[BINDING ARGUMENTS] [--timeout S]",
-        "%%jumper scorep: this cell runs in a process of its own, under Score-P",
-    ),
-    "carry": (
-        "[pickler=P] [transport=T] [workers=N]",
-        "how variables go to a process of a cell's own; without more, how they do",
-    ),
-    "script": (
-        "begin [NAME] [--slurm] [--force] | end | abort",
-        "the cells in between become NAME.py, and NAME.sh that runs it",
-    ),
-    "monitor": (
-        "[add [--name N] [--rate HZ] COMMAND …|MODULE:CLASS|CLASS|lustre|mountstats, remove N]",
-        "figures of your own beside ours; without more: what became of them",
-    ),
-    "doctor": ("", "tries everything that measuring needs, says what would help"),
-    "help": ("", "this list"),
-}
-# About an earlier recording.
-QUESTIONS: Final = ("summary", "plot", "history", "code", "compare", "total", "export")
-CELLS: Final = (
-    "CELL: n is the latest run of In [n], #k entry k of the history, -1 the last cell. "
-    "CELLS: several of them, or ranges: 3-5, #2-#4, all; GROUP: g1, g-1 the last one, or its name."
-)
-DOCTOR_S: Final = 60  # each of its checks has a limit of its own; all together 41 s
-CARRYING: Final = ("pickler", "transport", "workers", "backend", "carry_report")
-CELL_VERBS: Final = ("run", "scorep")
-CHANGEABLE: Final = tuple(name for name, setting in SETTINGS.items() if setting.choices)
+from .verbs import CARRYING, CELL_VERBS, CELLS, CHANGEABLE, QUESTIONS, VERBS, completions, refuse
 
 
 @magics_class
@@ -145,11 +88,11 @@ class JumperMagics(Magics):
         """
         try:
             verb, *arguments = shlex.split(line) or ["status"]
-            _one_of("verb", verb, tuple(VERBS))
+            one_of("verb", verb, tuple(VERBS))
             if cell is None:
                 getattr(self, f"_{verb}")(arguments)
                 return
-            _one_of("verb with a cell below it", verb, CELL_VERBS)
+            one_of("verb with a cell below it", verb, CELL_VERBS)
             wish = elsewhere.parse(arguments) if verb == "run" else self.score_p.wish(arguments)
         except (ValueError, Error, elsewhere.NotStarted) as error:
             raise UsageError(f"%jumper: {error}") from None
@@ -171,7 +114,7 @@ class JumperMagics(Magics):
         self._publish(views.table(self.scripts.verb(arguments)))
 
     def _status(self, arguments: list[str]) -> None:
-        _refuse("status", arguments)
+        refuse("status", arguments)
         _, origin = self._settings.look_up("rate")
         status = self._session.status()
         restarts = f", started again {status.sampler_restarts} times" * bool(
@@ -206,7 +149,7 @@ class JumperMagics(Magics):
                 raise ValueError(
                     f"{name!r} sets nothing: write NAME=VALUE without spaces, as rate=50"
                 )
-            _one_of("setting", name, tuple(SETTINGS))
+            one_of("setting", name, tuple(SETTINGS))
             if name not in CHANGEABLE:
                 raise ValueError(
                     f"{name} can't be changed while recording: set c.Jumper.{name} or "
@@ -222,7 +165,7 @@ class JumperMagics(Magics):
 
     def _carry(self, arguments: list[str]) -> None:
         for argument in arguments:
-            _one_of("way of carrying", argument.partition("=")[0], CARRYING)
+            one_of("way of carrying", argument.partition("=")[0], CARRYING)
         if arguments:
             self._set(arguments)
         else:
@@ -230,10 +173,10 @@ class JumperMagics(Magics):
 
     def _summary(self, arguments: list[str], of: Session | Report | None = None) -> None:
         of = of or self._session
-        level, cells = _take_level(arguments)
-        _refuse("summary", cells[1:])
+        chosen, cells = options("summary", arguments, ("--level",))
+        refuse("summary", cells[1:])
         known = of.cells()
-        level = level or self._settings.level
+        level = self._level(chosen)
         group = find_group(known, cells[0]) if cells else None
         if group is not None:
             self._publish_group(of, group, level)
@@ -252,9 +195,9 @@ class JumperMagics(Magics):
             self._publish(views.table([("group", self.groups.state)]))
             return
         step, *words = arguments
-        _one_of("step of a group", step, groups.STEPS)
+        one_of("step of a group", step, groups.STEPS)
         if step != "begin":
-            _refuse("group", words)
+            refuse("group", words)
         if step == "end":
             index = self.groups.end()
             if any(cell.group == index for cell in self._session.cells()):
@@ -323,7 +266,7 @@ class JumperMagics(Magics):
         return live.error
 
     def _history(self, arguments: list[str], of: Session | Report | None = None) -> None:
-        _refuse("history", arguments)
+        refuse("history", arguments)
         self._publish(views.history((of or self._session).history()))
 
     def _code(self, arguments: list[str], of: Session | Report | None = None) -> None:
@@ -332,13 +275,13 @@ class JumperMagics(Magics):
             raise ValueError(
                 "code needs a cell: n for In [n], #k for entry k of the history, or -1"
             )
-        _refuse("code", arguments[1:])
+        refuse("code", arguments[1:])
         index = find(of.cells(), arguments[0]).index
         self._publish(views.code(of.code(index)))
 
     def _compare(self, arguments: list[str], of: Session | Report | None = None) -> None:
         of = of or self._session
-        chosen, names = exporting.options("compare", arguments, ("--level",))
+        chosen, names = options("compare", arguments, ("--level",))
         if len(names) != 2:
             raise ValueError("compare needs two cells, as in `%jumper compare 3 5` or `#1 -1`")
         level = self._one_level(chosen)
@@ -350,15 +293,13 @@ class JumperMagics(Magics):
 
     def _total(self, arguments: list[str], of: Session | Report | None = None) -> None:
         of = of or self._session
-        chosen, rest = exporting.options("total", arguments, ("--level",))
-        _refuse("total", rest)
+        chosen, rest = options("total", arguments, ("--level",))
+        refuse("total", rest)
         self._publish(totals.total(of.totals(), of.history().json, self._one_level(chosen)))
 
     def _export(self, arguments: list[str], of: Session | Report | None = None) -> None:
         of = of or self._session
-        chosen, names = exporting.options(
-            "export", arguments, ("--level", "--to", "-o"), ("--force",)
-        )
+        chosen, names = options("export", arguments, ("--level", "--to", "-o"), ("--force",))
         if ("--to" in chosen) == ("-o" in chosen):
             raise ValueError(
                 "export needs one target: --to NAME for a variable of the notebook, or -o FILE "
@@ -375,7 +316,7 @@ class JumperMagics(Magics):
             self._publish(exporting.to_variable(table, self.shell.user_ns, name))
 
     def _save(self, arguments: list[str]) -> None:
-        chosen, paths = exporting.options("save", arguments, (), ("--force",))
+        chosen, paths = options("save", arguments, (), ("--force",))
         if len(paths) != 1:
             raise ValueError("save needs the path of the copy, as in `%jumper save run.jumper`")
         _settle(self._session)
@@ -421,7 +362,7 @@ class JumperMagics(Magics):
         path = self._last() if name == "last" else str(Path(name).expanduser())
         report = Report.open(path)
         if question:
-            _one_of("question about a recording", question[0], QUESTIONS)
+            one_of("question about a recording", question[0], QUESTIONS)
             getattr(self, f"_{question[0]}")(question[1:], report)
             return
         ending = report.ending()
@@ -453,12 +394,12 @@ class JumperMagics(Magics):
         return path
 
     def _doctor(self, arguments: list[str]) -> None:
-        _refuse("doctor", arguments)
-        text = _examine(self._settings.directory)
+        refuse("doctor", arguments)
+        text = examine(self._settings.directory)
         self._publish({"text/plain": text, "text/html": f"<pre>{html.escape(text)}</pre>"})
 
     def _help(self, arguments: list[str]) -> None:
-        _refuse("help", arguments)
+        refuse("help", arguments)
         verbs = [
             (f"%jumper {verb} {after}".rstrip(), about) for verb, (after, about) in VERBS.items()
         ]
@@ -484,102 +425,11 @@ class JumperMagics(Magics):
         return {"completions": found, "suppress": bool(found)}
 
 
-def completions(line: str) -> tuple[str, ...]:
-    """What may stand at the end of this unfinished line (of a cell), instead of its last word."""
-    magic, _, rest = line.lstrip().partition(" ")
-    if magic not in ("%jumper", "%%jumper") or not line.startswith("%"):
-        return ()
-    verb, *words = rest.split(" ")
-    if magic == "%%jumper":
-        after = {"run": elsewhere.OPTIONS, "scorep": scorep.KNOWN}
-        return after.get(verb, ()) if words else CELL_VERBS
-    if not words:
-        return tuple(one for one in VERBS if one not in CELL_VERBS)
-    if verb in ("set", "carry"):
-        name, equals, _ = words[-1].partition("=")
-        if equals:
-            return SETTINGS[name].choices if name in SETTINGS else ()
-        return tuple(f"{name}=" for name in (CARRYING if verb == "carry" else CHANGEABLE))
-    if verb == "plot":
-        return plotting.completions(words)
-    if verb == "group":
-        return groups.STEPS if len(words) == 1 else ()
-    if verb == "monitor":
-        return monitoring.completions(words)
-    if verb == "guard":
-        return ("memory=", "off")
-    if verb == "script":
-        return scripting.VERBS if len(words) == 1 else scripting.OPTIONS
-    if verb == "open":
-        return ("last",) if len(words) == 1 else QUESTIONS if len(words) == 2 else ()
-    if verb in ("summary", "compare", "total", "export"):
-        return LEVELS if words[-2:-1] == ["--level"] or "=" in words[-1] else ("--level",)
-    return ()
-
-
 def _settle(of: Session | Report) -> None:
     """Waits a little for the last sample of the last cell that has finished."""
     if isinstance(of, Session):
         finished = [cell.index for cell in of.cells() if not cell.running]
         of.wait(finished[-1] if finished else 0)
-
-
-def _examine(directory: str | None) -> str:
-    """What the program says of this process, its Python and its folder. Can be interrupted."""
-    path = program()
-    if not path:
-        raise ValueError("the program `jumper` is missing: reinstall jumper-hpc")
-    command = [path, "doctor", "--pid", str(os.getpid())]
-    if sys.executable:
-        command += ["--python", sys.executable]
-    environment = {**os.environ, "JUMPER_DIR": directory} if directory else None
-    try:
-        done = subprocess.run(
-            command,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=DOCTOR_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise ValueError(f"cannot run {path}: {error}") from None
-    if not done.stdout:
-        said = done.stderr.strip() or f"it said nothing (status {done.returncode})"
-        raise ValueError(f"cannot run {path}: {said}")
-    return done.stdout.rstrip("\n")
-
-
-def _take_level(arguments: list[str]) -> tuple[str | None, list[str]]:
-    """The value of `--level L` or `--level=L`, and what else there is."""
-    level, rest = None, []
-    words = iter(arguments)
-    for word in words:
-        option, equals, value = word.partition("=")
-        if option != "--level":
-            if word.startswith("--"):
-                raise ValueError(f"{word} is no option of summary: it knows --level")
-            rest.append(word)
-            continue
-        level = value if equals else next(words, "")
-        SETTINGS["level"].check(level)
-    return level, rest
-
-
-def _refuse(verb: str, arguments: list[str]) -> None:
-    if arguments:
-        takes = VERBS[verb][0]
-        what = f"it takes {takes}" if takes else "it takes nothing"
-        raise ValueError(f"{verb} does not know what to do with {' '.join(arguments)!r}: {what}")
-
-
-def _one_of(what: str, name: str, known: tuple[str, ...]) -> None:
-    if name not in known:
-        near = get_close_matches(name, known, 1)
-        guess = f" Did you mean {near[0]}?" if near else ""
-        raise ValueError(f"there is no {what} {name!r}.{guess} The {what}s are {', '.join(known)}.")
 
 
 def _kept(status: Status) -> str:

@@ -9,6 +9,7 @@ from IPython.core.magic import Magics
 
 from . import peers, views
 from ._native import Error
+from .arguments import one_of
 from .peer_cells import NothingThereError
 
 NOT_RUN: Final = "what stands below this name was not run"
@@ -47,12 +48,6 @@ def answers(method: Method[M]) -> Callable[[M, str, str | None], None]:
 def level_of(chosen: dict[str, str]) -> str:
     """As we call it."""
     return peers.LEVELS[one_of("level", chosen.get("--level", "process"), tuple(peers.LEVELS))]
-
-
-def one_of(what: str, name: str, known: tuple[str, ...]) -> str:
-    if name not in known:
-        raise ValueError(f"there is no {what} {name!r}: the {what}s are {', '.join(known)}")
-    return name
 
 
 def at_most_one(words: list[str], what: str) -> str | None:

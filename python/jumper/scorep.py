@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from . import programs, vampir
+from .arguments import options
 from .elsewhere import Elsewhere, OpenRun, seconds
 from .engine import Engine, EngineDied, NotStarted
 from .experiment import Experiment
-from .exporting import options
 from .relay import Outcome
 from .running import Run, Wish
 

@@ -13,6 +13,7 @@ from typing import IO, Any, Final
 
 from . import exporting, script_text, views
 from ._native import Error
+from .arguments import options
 from .collecting import MODES, Cell, Collector
 from .scorep import ScoreP
 from .script_cells import Part, part
@@ -75,7 +76,7 @@ class Scripts:
 
     def verb(self, words: list[str]) -> Rows:
         """`%jumper script …`. Raises ValueError and jumper.Error with the whole sentence."""
-        chosen, rest = exporting.options("script", words, (), OPTIONS)
+        chosen, rest = options("script", words, (), OPTIONS)
         verb, *names = rest or [""]
         if verb not in VERBS or (names and verb != "begin") or len(names) > 1:
             raise ValueError(

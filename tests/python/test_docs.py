@@ -12,9 +12,9 @@ import pytest
 
 from jumper import views
 from jumper.__main__ import parser
-from jumper.magics import VERBS
 from jumper.session import program
 from jumper.settings import PREFIXES, SETTINGS
+from jumper.verbs import VERBS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

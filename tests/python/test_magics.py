@@ -99,7 +99,7 @@ REFUSED = [
     ("summary -99999", "there is no cell -99999"),
     ("summary x", "'x' names no cell: give n for In [n], #k for entry k of the history, or -1"),
     ("summary 1 2", "summary does not know what to do with '2': it takes [CELL|GROUP] [--level L]"),
-    ("summary --level", "level= is refused: it must be process, user, job, node or all"),
+    ("summary --level", "--level needs a value"),
     ("summary --level gpu", "level=gpu is refused"),
     ("summary --depth 1", "--depth is no option of summary: it knows --level"),
     ("history 5", "history does not know what to do with '5': it takes nothing"),
