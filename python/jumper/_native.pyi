@@ -149,6 +149,9 @@ class Session:
     def wait(self, index: int, timeout_s: float = 0.05) -> bool:
         """Waits until the cell's end sample is in the recording, `timeout_s` at most."""
 
+    def flush(self, timeout_s: float = 0.05) -> bool:
+        """Waits until all marks so far, and their samples, are in the recording, as `wait`."""
+
     def begin_group(self, name: str = "") -> int:
         """Cells that begin from now on are one measurement; its index, 0: it can't begin."""
 
@@ -166,6 +169,12 @@ class Session:
 
     def set_visible_devices(self, devices: str | None) -> None:
         """CUDA_VISIBLE_DEVICES is another one than the process began with; None: it is unset."""
+
+    def set_apart(self, pid: int, *, apart: bool) -> None:
+        """A child of this process, with its descendants, isn't measured until the opposite is said.
+
+        Then it is, with what it uses from then on.
+        """
 
     def take_near_limit(self) -> NearLimit | None:
         """What made the guard interrupt a cell since the last call."""

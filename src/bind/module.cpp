@@ -352,6 +352,12 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
           },
           "index"_a, "timeout_s"_a = 0.05, Released())
       .def(
+          "flush",
+          [](bind::Session& self, double timeout_s) {
+            return self.watch().flush(static_cast<std::int64_t>(timeout_s * 1e9));
+          },
+          "timeout_s"_a = 0.05, Released())
+      .def(
           "begin_group",
           [](bind::Session& self, const std::string& name) {
             return self.watch().begin_group(name);
@@ -378,6 +384,10 @@ NB_MODULE(_native, module) {  // NOLINT(performance-unnecessary-value-param): na
             self.watch().set_visible_devices(std::move(bytes));
           },
           "devices"_a.none())
+      .def(
+          "set_apart",
+          [](bind::Session& self, int pid, bool apart) { self.watch().set_apart(pid, apart); },
+          "pid"_a, nb::kw_only(), "apart"_a, Released())
       .def(
           "take_near_limit", [](bind::Session& self) { return self.watch().take_near_limit(); },
           Released())

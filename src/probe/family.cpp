@@ -1,5 +1,6 @@
 #include "probe/family.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <optional>
@@ -65,14 +66,53 @@ Process* Family::find(pid_t pid) noexcept {
 }
 
 void Family::add(Process&& process, const Reading& reading) {
-  if (Process* parent = find(process.parent()); parent != nullptr && !parent->has_children) {
+  Process* parent = find(process.parent());
+  if (parent != nullptr && !parent->has_children) {
     parent->has_children = true;
     parent->ignores_children = parent->read_ignores_children(reading);
   }
+  if (parent != nullptr && parent->apart()) process.leave_sums(true);
   if (list_.size() == list_.capacity()) list_.reserve(2 * list_.size() + 16);
   places_.emplace(process.pid(), list_.size());
   list_.push_back(std::move(process));  // can't fail any more
+  part();
   ++generation_;
+}
+
+bool Family::descends(const Process& process, pid_t ancestor) const noexcept {
+  const Process* one = &process;
+  for (std::size_t step = 0; one != nullptr && step < list_.size(); ++step) {
+    if (one->pid() == ancestor) return true;
+    const auto place = places_.find(one->parent());
+    one = place == places_.end() ? nullptr : &list_[place->second];
+  }
+  return false;
+}
+
+void Family::set_apart(const Process& process, bool apart, bool are_new) noexcept {
+  const pid_t pid = process.pid();
+  for (auto& one : list_) {
+    if (one.apart() == apart || !descends(one, pid)) continue;
+    apart ? one.leave_sums(are_new) : one.join_sums();
+    ++generation_;
+  }
+  part();
+}
+
+// Those that are apart stand behind the others, both in the order in which they were.
+void Family::part() noexcept {
+  const auto is_counted = [](const Process& process) { return !process.apart(); };
+  if (counted_ + 1 == list_.size() && is_counted(list_.back())) {
+    ++counted_;  // as a rule: one was added, and none is apart
+    return;
+  }
+  const auto end = std::stable_partition(list_.begin(), list_.end(), is_counted);
+  counted_ = static_cast<std::size_t>(end - list_.begin());
+  renumber();
+}
+
+void Family::renumber() noexcept {
+  for (std::size_t i = 0; i < list_.size(); ++i) places_.find(list_[i].pid())->second = i;
 }
 
 // Parents before children: a child that is waited for in between is then missed in its parent
@@ -133,13 +173,13 @@ void Family::bequeath(const Process& ended, const Reading& reading) noexcept {
     heir = step < list_.size() ? find(heir->parent()) : nullptr;
   }
   if (heir == nullptr) {  // adopted outside
-    carried_ += ended.waited();
-    carried_ += ended.lost();
+    carried_ += ended.counted();
     if (ended.pid() != head_) loss_ = kNobody;
     return;
   }
   heir->bequest.waited += ended.waited();
   heir->bequest.lost += ended.lost();
+  heir->bequest.uncounted += ended.uncounted();
   ++heir->bequest.count;
   heir->bequest.doubtful |= parent_died;
 }
@@ -147,6 +187,7 @@ void Family::bequeath(const Process& ended, const Reading& reading) noexcept {
 void Family::settle(Process& heir, const Reading& reading) noexcept {
   const Process::Bequest bequest = std::exchange(heir.bequest, {});
   lose(heir, bequest.lost);
+  heir.inherit_uncounted(bequest.uncounted);
   const Room room = read_room(heir, reading);
 
   if (bequest.doubtful) {
@@ -202,15 +243,17 @@ void Family::remove_ended() noexcept {
   }
   if (std::erase_if(list_, any) == 0) return;
   ++generation_;
-  for (std::size_t i = 0; i < list_.size(); ++i) places_.find(list_[i].pid())->second = i;
+  counted_ = static_cast<std::size_t>(
+      std::ranges::count_if(list_, [](const Process& process) { return !process.apart(); }));
+  renumber();
 }
 
 Family::Sum Family::sum() const noexcept {
   Sum sum;
   sum.amounts = carried_;
   for (const auto& process : list_) {
-    sum.amounts += process.waited();
-    sum.amounts += process.lost();
+    sum.amounts += process.counted();
+    if (process.apart()) continue;
     sum.io_read |= process.io_state() == Process::Io::kRead;
     sum.io_refused |= process.io_state() == Process::Io::kRefused;
     sum.io_absent |= process.io_state() == Process::Io::kAbsent;

@@ -151,6 +151,30 @@ Amounts Process::lost() const noexcept {
   return amounts;
 }
 
+Amounts Process::counted() const noexcept {
+  if (apart_) return held_;
+  Amounts all = waited();
+  all += lost();
+  return uncounted_.shortfall(all);
+}
+
+Amounts Process::uncounted() const noexcept {
+  Amounts all = waited();
+  all += lost();
+  return counted().shortfall(all);
+}
+
+void Process::leave_sums(bool is_new) noexcept {
+  held_ = is_new ? Amounts{} : counted();
+  apart_ = true;
+}
+
+void Process::join_sums() noexcept {
+  uncounted_ = uncounted();
+  apart_ = false;
+  told_ns = own_ns_;
+}
+
 std::int64_t Process::resident_bytes() const noexcept {
   return stat_.resident_pages * page_bytes();
 }

@@ -54,6 +54,18 @@ class Process {
   // What its children used and nobody waited for. Both never fall.
   [[nodiscard]] Amounts lost() const noexcept;
 
+  // What the sums have of it: waited and lost, less what was used apart (by it, or by those that it
+  // inherits from); nothing more of one that is apart. Never falls.
+  [[nodiscard]] Amounts counted() const noexcept;
+  // What the sums don't have of it.
+  [[nodiscard]] Amounts uncounted() const noexcept;
+  [[nodiscard]] bool apart() const noexcept { return apart_; }
+  // From now on the sums have no more of it than now; nothing where it `is_new` to them.
+  void leave_sums(bool is_new) noexcept;
+  // From now on what it uses is counted again.
+  void join_sums() noexcept;
+  void inherit_uncounted(const Amounts& amounts) noexcept { uncounted_ += amounts; }
+
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
   [[nodiscard]] std::string_view name() const noexcept { return stat_.name.text(); }
   [[nodiscard]] std::int64_t start_ticks() const noexcept { return start_ticks_; }
@@ -82,6 +94,7 @@ class Process {
   struct Bequest {  // of children that have ended, to be settled
     Amounts waited;
     Amounts lost;
+    Amounts uncounted;  // of both
     int count = 0;
     bool doubtful = false;  // of one at least it isn't sure that this process could wait for it
   };
@@ -113,6 +126,9 @@ class Process {
   std::int64_t read_ns_ = 0;
   std::int64_t io_retry_ns_ = 0;
   Io io_state_ = Io::kNotYet;
+  bool apart_ = false;
+  Amounts held_;       // of one that is apart: what the sums have of it
+  Amounts uncounted_;  // of one that isn't: of waited() and lost()
 };
 
 }  // namespace probe

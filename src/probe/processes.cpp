@@ -24,6 +24,7 @@ constexpr std::array<std::string_view, kIoFields> kIoNames{
     "process.io_write_ops",  "process.storage_read_bytes", "process.storage_write_bytes"};
 
 constexpr std::size_t kMostHidden = 16;  // are remembered
+constexpr std::size_t kMostApart = 16;   // the same
 
 bool is_there(pid_t pid) noexcept { return ::kill(pid, 0) == 0 || errno == EPERM; }
 
@@ -68,18 +69,16 @@ Process* Processes::root() noexcept {
   return root != nullptr && root->start_ticks() == root_start_ticks_ ? root : nullptr;
 }
 
+Process* Processes::find(pid_t pid) noexcept {
+  Process* process = family_.find(pid);
+  return process != nullptr && !process->apart() ? process : nullptr;
+}
+
 void Processes::tick(std::optional<std::int64_t> forks, std::int64_t now_ns, std::span<char> buffer,
                      bool list_all) noexcept {
   const Reading reading{&proc_, buffer, proc_.has_our_numbers(), now_ns};
-  family_.read_all(reading);
-  family_.settle_ended(reading);
-  if (!family_.loss().empty()) {
-    missing_->say_again("process", record::State::kMeasured, family_.loss(), now_ns);
-  }
-  for (const auto& process : list()) {
-    if (process.ended) consumers_.note_ended(process);
-  }
-  family_.remove_ended();
+  ticked_ = true;
+  read_again(reading);
   try {
     look(forks, reading, list_all);
   } catch (const std::exception&) {
@@ -87,6 +86,53 @@ void Processes::tick(std::optional<std::int64_t> forks, std::int64_t now_ns, std
   }
   look_at_hidden(now_ns);
   add_up(now_ns);
+}
+
+void Processes::read_again(const Reading& reading) noexcept {
+  family_.read_all(reading);
+  family_.settle_ended(reading);
+  if (!family_.loss().empty()) {
+    missing_->say_again("process", record::State::kMeasured, family_.loss(), reading.now_ns);
+  }
+  for (const auto& process : list()) {
+    if (process.ended) consumers_.note_ended(process);
+  }
+  family_.remove_ended();
+}
+
+void Processes::set_apart(pid_t pid, std::int64_t start_ticks, bool apart, std::int64_t now_ns,
+                          std::span<char> buffer) noexcept {
+  const auto is_named = [&](const Named& one) {
+    return one.pid == pid && one.start_ticks == start_ticks;
+  };
+  if (root_pid_ <= 0 || (pid == root_pid_ && start_ticks == root_start_ticks_)) return;
+  const Reading reading{&proc_, buffer, proc_.has_our_numbers(), now_ns};
+  read_again(reading);
+  std::erase_if(apart_, is_named);
+  adopted_ = 0;
+  try {
+    if (apart) {
+      if (apart_.size() >= kMostApart) apart_.erase(apart_.begin());
+      apart_.push_back({pid, start_ticks});
+      adopt(pid, reading);  // before a tick finds it, so that it is in no sum
+    } else {
+      look_at_children(reading);  // theirs have used what they have apart, too
+    }
+  } catch (const std::exception&) {
+    unfinished_ = true;
+  }
+  const Process* process = family_.find(pid);
+  if (process != nullptr && process->start_ticks() == start_ticks) {
+    family_.set_apart(*process, apart, !ticked_);
+  }
+  if (!ticked_) total_ = {};
+  add_up(now_ns);
+}
+
+bool Processes::is_apart(const Process& process) const noexcept {
+  return std::ranges::any_of(apart_, [&](const Named& one) {
+    return one.pid == process.pid() && one.start_ticks == process.start_ticks();
+  });
 }
 
 void Processes::look(std::optional<std::int64_t> forks, const Reading& reading, bool list_all) {
@@ -108,13 +154,14 @@ void Processes::look(std::optional<std::int64_t> forks, const Reading& reading, 
 // False when it can't be done so, or not as cheaply as by a listing.
 bool Processes::look_at_children(const Reading& reading) {
   std::int64_t threads = 0;
-  for (const auto& process : list()) threads += process.threads();
-  if (list().size() > kSmallTree || threads > kSmallTreeThreads) {
-    for (auto& process : list()) process.children.close();
+  const auto all = [this] { return family_.list(); };  // also children of those that are apart
+  for (const auto& process : all()) threads += process.threads();
+  if (all().size() > kSmallTree || threads > kSmallTreeThreads) {
+    for (auto& process : all()) process.children.close();
     return false;
   }
-  for (std::size_t i = 0; i < list().size(); ++i) {  // it grows meanwhile
-    Process& process = list()[i];
+  for (std::size_t i = 0; i < all().size(); ++i) {  // it grows meanwhile
+    Process& process = all()[i];
     if (process.zombie()) continue;
     found_.clear();
     if (!process.children.read(proc_, process.pid(), process.threads(), reading.buffer, found_)) {
@@ -131,8 +178,8 @@ void Processes::look_at_listing(const Reading& reading) {
   const bool asked = listing_.refresh(reading.buffer, recheck);
   if (root_pid_ <= 0 || (!asked && !recheck && !unfinished_)) return;
   // A parent may have the higher number, so until nobody comes any more.
-  for (std::size_t before = 0; before != list().size();) {
-    before = list().size();
+  for (std::size_t before = 0; before != family_.list().size();) {
+    before = family_.list().size();
     for (const auto& entry : listing_.entries()) {
       const bool by_parent = entry.parent > 0 && family_.contains(entry.parent);
       // By its session: the topmost first, so that parents stay before their children.
@@ -152,6 +199,7 @@ void Processes::adopt(pid_t pid, const Reading& reading) {
       (process->parent() == excluded_pid_ || !is_of_root(process->session()))) {
     return;  // the number is somebody else's now
   }
+  if (is_apart(*process)) process->leave_sums(true);
   family_.add(std::move(*process), reading);
   ++adopted_;
   std::erase(hidden_, pid);
@@ -192,10 +240,13 @@ void Processes::add_up(std::int64_t now_ns) noexcept {
 
 void Processes::continue_from(const Amounts& total, const Amounts& root_total) noexcept {
   // What the root's own counters had held is in them still; it was only known more exactly.
+  // Where the tree's sums lie below it, the root has inherited from processes that were apart.
   if (Process* root = this->root(); root != nullptr) {
     root->cpu.see(root_total.cpu_ns - root->own_ns());
+    root->inherit_uncounted(total.shortfall(root_total));
   }
   root_total_.raise_to(root_total);
+  total_ = {};
   const std::int64_t now_ns = base::monotonic_ns();
   add_up(now_ns);
   family_.carry(total_.shortfall(total));  // the rest had ended

@@ -41,9 +41,17 @@ class Processes {
   void tick(std::optional<std::int64_t> forks, std::int64_t now_ns, std::span<char> buffer,
             bool list_all = false) noexcept;
 
+  // The process with this number and start, and all that descends from it, isn't of the tree from
+  // now on: not in the list, and what it uses isn't in the sums, also not once somebody has waited
+  // for it. `apart` = false takes it in again, with what it uses from now on. Reads all, as tick().
+  // One that isn't there yet is apart when it is found.
+  void set_apart(pid_t pid, std::int64_t start_ticks, bool apart, std::int64_t now_ns,
+                 std::span<char> buffer) noexcept;
+
   // The sums, ended ones included; never falling.
   [[nodiscard]] const Amounts& total() const noexcept { return total_; }
-  // The root's own and what it waited for, as its own counters have it; stays when it has ended.
+  // The root's own and what it waited for, as its own counters have it, so with what those had used
+  // that were apart; stays when it has ended.
   [[nodiscard]] const Amounts& root_total() const noexcept { return root_total_; }
   // kRead when the I/O of one process at least was read; else why not.
   [[nodiscard]] Process::Io io_state() const noexcept { return io_state_; }
@@ -56,9 +64,9 @@ class Processes {
   record::Consumers take_consumers(std::int64_t now_ns) noexcept;
 
   // Parents before their children. Zombies are in it.
-  [[nodiscard]] std::span<Process> list() noexcept { return family_.list(); }
-  [[nodiscard]] std::span<const Process> list() const noexcept { return family_.list(); }
-  [[nodiscard]] Process* find(pid_t pid) noexcept { return family_.find(pid); }
+  [[nodiscard]] std::span<Process> list() noexcept { return family_.counted(); }
+  [[nodiscard]] std::span<const Process> list() const noexcept { return family_.counted(); }
+  [[nodiscard]] Process* find(pid_t pid) noexcept;
   // Moves when a process came or went.
   [[nodiscard]] std::uint64_t generation() const noexcept { return family_.generation(); }
   // Of the whole node, as last listed; see Listing::processes.
@@ -66,6 +74,8 @@ class Processes {
   [[nodiscard]] std::int64_t root_start_ticks() const noexcept { return root_start_ticks_; }
 
  private:
+  void read_again(const Reading& reading) noexcept;
+  [[nodiscard]] bool is_apart(const Process& process) const noexcept;
   void look(std::optional<std::int64_t> forks, const Reading& reading, bool list_all);
   bool look_at_children(const Reading& reading);
   void look_at_listing(const Reading& reading);
@@ -91,6 +101,12 @@ class Processes {
   std::vector<pid_t> hidden_;  // of the tree, but they can't be read
   LowerBoundNote hidden_note_;
   LowerBoundNote io_note_;
+  struct Named {
+    pid_t pid;
+    std::int64_t start_ticks;
+  };
+  std::vector<Named> apart_;  // while they may be found
+  bool ticked_ = false;
   Amounts total_;
   Amounts root_total_;
   bool said_io_unread_ = false;

@@ -74,6 +74,11 @@ class Sampler {
   // The process has set its CUDA_VISIBLE_DEVICES anew; nullopt: unset.
   void set_visible_devices(std::optional<std::string_view> list);
 
+  // See Processes::set_apart(); before seed() and between ticks.
+  void set_apart(pid_t pid, std::int64_t start_ticks, bool apart, std::int64_t now_ns) noexcept {
+    processes_.set_apart(pid, start_ticks, apart, now_ns, buffer_);
+  }
+
   // True: sources beyond tree and node are read on full turns only, and repeat their values
   // between. For when a tick would cost too much.
   void set_lean(bool lean) noexcept { lean_ = lean; }

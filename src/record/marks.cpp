@@ -1,5 +1,7 @@
 #include "record/marks.hpp"
 
+#include <limits>
+
 #include "record/bytes.hpp"
 #include "record/codec.hpp"
 
@@ -24,6 +26,7 @@ enum class MessageKind : std::uint8_t {
   kGroup = 15,
   kMonitor = 16,
   kMonitorState = 17,
+  kApart = 18,
 };
 
 struct Encoder {
@@ -62,6 +65,13 @@ struct Encoder {
   void operator()(const Group& group) const {
     kind(MessageKind::kGroup);
     encode(Record(group), out);
+  }
+  void operator()(const Apart& apart) const {
+    kind(MessageKind::kApart);
+    ByteWriter writer(out);
+    writer.svarint(apart.pid);
+    writer.svarint(apart.start_ticks);
+    writer.u8(apart.apart ? 1 : 0);
   }
   void operator()(const VisibleDevices& visible) const {
     kind(MessageKind::kVisibleDevices);
@@ -177,6 +187,17 @@ std::optional<Message> decode_message(std::string_view bytes) {
       return record_as<NearLimit>(ChunkKind::kNearLimit, payload);
     case MessageKind::kGroup:
       return record_as<Group>(ChunkKind::kGroup, payload);
+    case MessageKind::kApart: {
+      Apart apart;
+      apart.pid = reader.svarint();
+      apart.start_ticks = reader.svarint();
+      apart.apart = reader.u8() != 0;
+      constexpr std::int64_t kMostPid = std::numeric_limits<std::int32_t>::max();
+      if (!reader.ok() || apart.pid <= 0 || apart.pid > kMostPid || apart.start_ticks < 0) {
+        return std::nullopt;
+      }
+      return apart;
+    }
     case MessageKind::kMoved: {
       Moved moved;
       const std::uint8_t reason = reader.u8();

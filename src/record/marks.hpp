@@ -96,9 +96,17 @@ struct MonitorState {
   std::string reason;  // why it was cut off; "": it wasn't
 };
 
+// The kernel -> the sampler: this process and all that descends from it isn't of the tree until the
+// opposite is said; then it is, with what it uses from then on.
+struct Apart {
+  std::int64_t pid = 0;
+  std::int64_t start_ticks = 0;
+  bool apart = true;
+};
+
 using Message =
     std::variant<CellBegin, CellEnd, Settings, Close, Ack, Spill, Hello, AskStacks, Stacks, Guard,
-                 NearLimit, Moved, Stalled, VisibleDevices, Group, Monitor, MonitorState>;
+                 NearLimit, Moved, Stalled, VisibleDevices, Group, Monitor, MonitorState, Apart>;
 
 void encode_message(const Message& message, std::string& out);
 

@@ -38,7 +38,8 @@ EdgeValue value_at(Counter counter, const CellEdge& edge, EdgeFrames frames) noe
   const Wide value = Wide{total} - root + mark;
   const bool waited = has_waited_between(edge, *frames.at);
   if (waited && frames.at->time_ns < edge.time_ns) {
-    return {std::max<Wide>(total, mark), edge.time_ns};
+    // What the root has over the total is of processes that were apart: in the mark, too.
+    return {std::max<Wide>(total, mark - std::max<Wide>(Wide{root} - total, 0)), edge.time_ns};
   }
   const record::Value before = frames.before != nullptr ? frames.before->total[counter] : 0;
   const bool fell = record::is_known(before) && value + rounding_of(counter) < before;

@@ -7,6 +7,9 @@
 //
 //   value at an edge = total - root + mark
 //
+// A process that was apart from the tree (a spare engine that waits) may be in `root` and `mark`,
+// once it was waited for, and is never in `total`: that is right so.
+//
 // A child that is reaped between mark and sample is in `root` already but not in `mark`. Then, as
 // far as it shows, the sampler's total stands alone: where `root` gained more CPU time than the
 // root process can have used itself meanwhile, and where the value lies below what the sample

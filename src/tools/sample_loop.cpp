@@ -162,14 +162,27 @@ class Loop {
     }
   }
 
-  // The first message says what is recorded; it was sent before we were started.
+  // The first messages say who is apart and then what is recorded; they were sent before we were
+  // started.
   void take_hello() {
-    const base::Received received = base::receive_message(options_.socket_fd, buffer_);
-    if (received.status != base::Received::Status::kMessage) return;
-    auto message = record::decode_message({buffer_.data(), received.size});
-    if (!message) return;
-    auto* hello = std::get_if<record::Hello>(&*message);
-    if (hello != nullptr) options_.label = std::move(hello->label);
+    for (std::size_t count = 0; count < kMostMarksAtOnce; ++count) {
+      const base::Received received = base::receive_message(options_.socket_fd, buffer_);
+      if (received.status != base::Received::Status::kMessage) return;
+      auto message = record::decode_message({buffer_.data(), received.size});
+      if (!message) return;
+      if (const auto* apart = std::get_if<record::Apart>(&*message)) {
+        set_apart(*apart);
+        continue;
+      }
+      auto* hello = std::get_if<record::Hello>(&*message);
+      if (hello != nullptr) options_.label = std::move(hello->label);
+      return;
+    }
+  }
+
+  void set_apart(const record::Apart& apart) noexcept {
+    sampler_.set_apart(static_cast<pid_t>(apart.pid), apart.start_ticks, apart.apart,
+                       base::monotonic_ns());
   }
 
   void push_machine() {
@@ -243,6 +256,7 @@ class Loop {
         close_asked_ = true;
         close_reason_ = close->reason;
       }
+      if (const auto* apart = std::get_if<record::Apart>(&*message)) set_apart(*apart);
       marks_.push_back(std::move(*message));
     }
     if (cells) {

@@ -187,6 +187,13 @@ std::vector<MonitorInfo> Watch::monitors() {
   return monitors_.list();
 }
 
+void Watch::set_apart(pid_t pid, bool apart) {
+  if (!is_live()) return;
+  const std::lock_guard lock(mutex_);
+  if (!asides_.set(pid, apart)) return;
+  if (sampler_runs_ && !send_asides()) wake_.wake();
+}
+
 std::optional<record::NearLimit> Watch::take_near_limit() {
   if (!is_live()) return std::nullopt;
   const std::lock_guard lock(mutex_);
@@ -309,8 +316,13 @@ bool Watch::send_monitors() {
       [this](const record::Message& message, int descriptor) { return send(message, descriptor); });
 }
 
+// False: the socket is full.
+bool Watch::send_asides() {
+  return asides_.send([this](const record::Message& message) { return send(message); });
+}
+
 bool Watch::send_pending() {
-  if (!send_settings() || !send_monitors()) return false;
+  if (!send_settings() || !send_asides() || !send_monitors()) return false;
   return pending_.send([this](const record::Message& mark) { return send(mark); });
 }
 
@@ -396,6 +408,8 @@ bool Watch::start_sampler() {
                         {theirs.fd(), recording_fd, root_pidfd_.fd(), spill_.fd(), spill_offset_});
     socket_ = std::move(ours);
     socket_identity_ = base::identity_of(socket_.fd()).value_or(base::FileIdentity{});
+    asides_.forget_sent();
+    send_asides();
     send(record::Hello{options_.label});
     if (guard_percent_ > 0) send(record::Guard{guard_percent_});
     if (visible_devices_) send(*visible_devices_);
@@ -486,8 +500,8 @@ void Watch::warn_of_stall() {
 void Watch::run() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
-    const bool unsent =
-        sampler_runs_ && (settings_unsent_ || monitors_.has_unsent() || pending_.has_unsent());
+    const bool unsent = sampler_runs_ && (settings_unsent_ || asides_.has_unsent() ||
+                                          monitors_.has_unsent() || pending_.has_unsent());
     const auto events = static_cast<short>(unsent ? POLLIN | POLLOUT : POLLIN);
     // Without a pidfd (before Linux 5.3) it is the socket that tells of the sampler's end. And who
     // can't wake us when somebody waits must find us listening.

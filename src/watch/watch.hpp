@@ -24,6 +24,7 @@
 #include "base/socket.hpp"
 #include "probe/edge.hpp"
 #include "record/marks.hpp"
+#include "watch/asides.hpp"
 #include "watch/custom_monitors.hpp"
 #include "watch/place.hpp"
 #include "watch/succession.hpp"
@@ -94,6 +95,10 @@ class Watch {
   [[nodiscard]] std::vector<MonitorInfo> monitors();
   // CUDA_VISIBLE_DEVICES is another one than this process began with; nullopt: it is unset.
   void set_visible_devices(std::optional<std::string> list);
+  // The process `pid`, a child of this one, and all that descends from it, isn't of the tree until
+  // the opposite is said; then it is, with what it uses from then on. Nothing happens when there is
+  // no such process.
+  void set_apart(pid_t pid, bool apart);
   // Since the last call: memory came near a limit, and a cell was interrupted.
   std::optional<record::NearLimit> take_near_limit();
 
@@ -134,6 +139,7 @@ class Watch {
   void take_messages();
   void take(record::Message message, base::File descriptor);
   bool send_settings();
+  bool send_asides();
   void interrupt(record::NearLimit near);
   bool send_monitors();
   bool send_pending();  // false: the socket is full, try again when it is writable
@@ -165,6 +171,7 @@ class Watch {
   double rate_hz_;
   double guard_percent_ = 0;
   std::optional<record::VisibleDevices> visible_devices_;  // nullopt: as the process began
+  Asides asides_;
   bool settings_unsent_ = false;  // rate, guard, devices: to the sampler that runs now
   CustomMonitors monitors_;
   std::optional<record::NearLimit> near_limit_;

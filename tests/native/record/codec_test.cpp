@@ -169,6 +169,7 @@ TEST(Message, BringsEveryMarkBackAsItWas) {
                                       Guard{95.5},
                                       std::get<NearLimit>(records[11]),
                                       std::get<Group>(records[13]),
+                                      Apart{4711, 123456, true},
                                       Moved{MoveReason::kReplaced, "/a/b.jumper", "why"},
                                       Stalled{true}};
   for (const Message& message : messages) {

@@ -282,6 +282,42 @@ TEST_F(WatchTest, StartsAnotherSamplerThatGoesOnAfterAGap) {
   EXPECT_THAT(watch.take_warnings(), IsEmpty());
 }
 
+// A child that waits until it is killed.
+pid_t waiting_child() {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    for (;;) ::pause();
+  }
+  return pid;
+}
+
+TEST_F(WatchTest, TellsEachSamplerWhoIsApart) {
+  Watch watch = make();
+  const auto processes_of = [&](std::int64_t index) {
+    EXPECT_TRUE(await([&] { return watch.wait(index, kLongNs); }));
+    const store::Recording recording = recording_of(watch);
+    const auto summary = store::summarize(recording, *recording.cell(index));
+    const auto level = std::ranges::find(summary.levels, "process", &store::LevelSummary::name);
+    return level != summary.levels.end() ? level->processes_max.value_or(-1) : -1;
+  };
+  const pid_t apart = waiting_child();
+  const pid_t other = waiting_child();
+  watch.set_apart(0x3fffffff, true);  // there is none: nobody is told
+  EXPECT_EQ(processes_of(run_cell(watch, "both")), 3);
+  watch.set_apart(apart, true);
+  EXPECT_EQ(processes_of(run_cell(watch, "one")), 2);
+  ASSERT_EQ(::kill(static_cast<pid_t>(watch.state().sampler_pid.value()), SIGKILL), 0);
+  ASSERT_TRUE(await([&] { return watch.state().restarts == 1; }));
+  ASSERT_TRUE(await([&] { return watch.state().sampler_pid.has_value(); }));
+  EXPECT_EQ(processes_of(run_cell(watch, "to another sampler")), 2);
+  watch.set_apart(apart, false);
+  EXPECT_EQ(processes_of(run_cell(watch, "both again")), 3);
+  for (const pid_t pid : {apart, other}) {
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+  }
+}
+
 TEST_F(WatchTest, KeepsHistoryWithoutAnySampler) {
   for (const std::string program : {"", "/nonexistent/jumper"}) {
     Watch watch = make(program);
