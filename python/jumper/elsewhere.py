@@ -45,9 +45,9 @@ def seconds(text: str) -> float:
 class Elsewhere:
     """Of one shell."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, session: _native.Session) -> None:
         self._settings = settings
-        self.engines = Engines()
+        self.engines = Engines(session)
         self._figures = Figures()  # of the cell that runs
         self._sentences: list[str] = []
         self._running = threading.Lock()
@@ -111,10 +111,13 @@ class Elsewhere:
 
     def after_cell(self, namespace: Mapping[str, Any]) -> None:
         """The cell's end is marked: what is done now is in no cell's figures of this kernel."""
-        if self._wants_spare and self._running.acquire(blocking=False):
+        if self._running.acquire(blocking=False):
             try:
-                self._wants_spare = False
-                self.engines.prepare(namespace)
+                if self._wants_spare:
+                    self._wants_spare = False
+                    self.engines.prepare(namespace)
+                else:
+                    self.engines.sweep()
             finally:
                 self._running.release()
 

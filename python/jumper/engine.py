@@ -157,11 +157,14 @@ class Engine:
         """Of the engine itself, else of its launcher; -1: there is none."""
         return self._engine_pidfd if self._engine_pidfd >= 0 else self._process.pidfd
 
+    @property
+    def has_ended(self) -> bool:
+        """The process that was started: the launcher, where there is one."""
+        return self._process.wait(0) is not None
+
     def usable(self) -> bool:
         """For a spare: it lives, and what a process takes only at its start is as it was then."""
-        return self._process.wait(0) is None and _at_start(self.environment) == _at_start(
-            os.environ
-        )
+        return not self.has_ended and _at_start(self.environment) == _at_start(os.environ)
 
     # ---- talking ----
 

@@ -52,7 +52,7 @@ class JumperMagics(Magics):
         self._settings = settings
         self.live: Live | None = None  # of the cell that runs
         self._relay: finer.Relay | None = None
-        self.elsewhere = elsewhere.Elsewhere(settings)
+        self.elsewhere = elsewhere.Elsewhere(settings, session)
         self.score_p = scorep.ScoreP(self.elsewhere)
         self.groups = groups.Groups(session, self.elsewhere, self.score_p)
         self.scripts = scripting.Scripts(shell, self.score_p)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any, Final
 
-from . import protocol
+from . import _native, protocol
 from .engine import Engine
 
 WAIT_S: Final = 600.0  # a spare that nobody needs leaves
@@ -15,9 +15,10 @@ NOT_AHEAD: Final = ("jumper", "IPython", "ipykernel", "ipywidgets")  # they look
 
 
 class Engines:
-    """One engine runs at a time; at most one more waits."""
+    """One engine runs at a time; at most one more waits, and is in no figures until it is taken."""
 
-    def __init__(self) -> None:
+    def __init__(self, session: _native.Session) -> None:
+        self._session = session
         self._spare: Engine | None = None
         self.wait_s = WAIT_S
 
@@ -26,11 +27,11 @@ class Engines:
         if launcher:
             return Engine(launcher)
         spare = self._own_spare()
-        self._spare = None
-        if spare is not None:
-            if spare.usable():
-                return spare
-            spare.finish()
+        if spare is not None and spare.usable():
+            self._spare = None
+            self._session.set_apart(spare.pid, apart=False)
+            return spare
+        self.close()
         return Engine()
 
     def prepare(self, namespace: Mapping[str, Any]) -> None:
@@ -41,8 +42,15 @@ class Engines:
                 self._spare = Engine(
                     besides={protocol.WAIT: str(self.wait_s), protocol.IMPORTS: imports}
                 )
+                self._session.set_apart(self._spare.pid, apart=True)
             except Exception:  # noqa: BLE001  (of the variables, too: they may be anything)
-                self._spare = None
+                self.close()
+
+    def sweep(self) -> None:
+        """Waits for a spare that has left, so that none stays a zombie."""
+        spare = self._own_spare()
+        if spare is not None and spare.has_ended:
+            self.close()
 
     @property
     def spare_pid(self) -> int | None:
@@ -52,6 +60,8 @@ class Engines:
     def close(self) -> None:
         spare, self._spare = self._spare, None
         if spare is not None:
+            # What is waited for between a mark and its sample can't be told from the cell's own.
+            self._session.flush()
             spare.finish()
 
     def _own_spare(self) -> Engine | None:
