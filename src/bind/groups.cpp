@@ -207,7 +207,7 @@ class Groups {
       return true;
     }
     if (type == &PyList_Type || type == &PyDict_Type || type == &PyTuple_Type) {
-      if (add(object, owner_, size_of(object))) pending_.push_back({object, false});
+      if (add(object, owner_, size_of(object))) pending_.emplace_back(object, false);
       return true;
     }
     const auto way = ways_.find(Py_TYPE(object));
@@ -257,7 +257,7 @@ class Groups {
     }
     if (!add(object, owner_, size)) return;
     if (way == Way::kOther) is_other_[static_cast<std::size_t>(owner_)] = true;
-    pending_.push_back({object, way == Way::kOther});
+    pending_.emplace_back(object, way == Way::kOther);
   }
 
   // Runs Python code: the caller holds the object.
