@@ -39,6 +39,7 @@ class Engines:
         if self._own_spare() is None:
             try:
                 imports = ",".join(modules_ahead(namespace))
+                self._session.flush()  # the sample of the cell's end is older than the spare
                 self._spare = Engine(
                     besides={protocol.WAIT: str(self.wait_s), protocol.IMPORTS: imports}
                 )
