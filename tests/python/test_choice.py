@@ -11,6 +11,8 @@ class Info(NamedTuple):
     index: int
     execution_count: int | None
     running: bool = False
+    group: int | None = None
+    group_name: str = ""
 
 
 # In [2] ran twice; #4 has no number; the last one asks.

@@ -386,10 +386,10 @@ def test_the_magic_looks_at_the_notebook_s_folder_and_directory(open_notebook, t
 def test_the_magic_without_the_program():
     answer = in_ipython("""
 run("%load_ext jumper")
-import jumper.magics
-jumper.magics.program = lambda: ""
+import jumper.examining
+jumper.examining.program = lambda: ""
 answer = [run("%jumper doctor")[2]]
-jumper.magics.program = lambda: "/bin/false"
+jumper.examining.program = lambda: "/bin/false"
 answer += [run("%jumper doctor")[2]]
 answer += [run("%jumper doctor now")[2]]
 """)
