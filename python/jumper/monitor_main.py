@@ -69,6 +69,7 @@ def run(kind: Any, out: TextIO, rate_hz: float) -> None:
 
 
 def main() -> None:
+    os.environ["PYTHON_COLORS"] = "0"  # kernels force colours, and a traceback's end is shown
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     with sys.stdin.buffer as stdin:

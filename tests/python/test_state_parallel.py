@@ -147,7 +147,7 @@ def test_little_goes_in_one_stream(pair):
 def test_what_meets_after_all_goes_in_one_stream(pair):
     """Seen only when it is pickled: what an object's own code gives."""
     pair.here(
-        "l = [1]; k = [2]\n"
+        "l = [1]; k = [2]; large = [str(n) for n in range(1000)]\n"  # this one is the kernel's
         "class Q:\n"
         " def __reduce__(self): return make, (Q, l)\n"
         "def make(Q, l, kept=[]): kept.append(l); return Q()\n"
