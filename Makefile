@@ -35,9 +35,7 @@ test-native: $(SYSTEM)  ## the core's tests, without Python
 test-python: $(V)/stamps/jumper $(V)/stamps/test  ## the package's tests, on each CPython found
 	$(call pytest,$(V),tests/python)
 	@for version in $$(scripts/find_python.sh --others $(V)); do \
-	  $(MAKE) --no-print-directory $(OTHERS)/$$version/stamps/jumper $(OTHERS)/$$version/stamps/test; done
-	@scripts/find_python.sh --others $(V) | xargs -r -P 2 -I VERSION bash -c \
-	  '$(MAKE) --no-print-directory test-python-VERSION >build/test-VERSION.log 2>&1; s=$$?; cat build/test-VERSION.log; exit $$s'
+	  $(MAKE) --no-print-directory test-python-$$version; done
 
 test-python-%: $(OTHERS)/%/stamps/jumper $(OTHERS)/%/stamps/test
 	$(call pytest,$(OTHERS)/$*,tests/python -m "not slow and not long")

@@ -7,6 +7,21 @@ import pytest
 from leftovers import watch_leftovers
 from notebook import Notebook, write_kernelspecs
 
+HERE = Path(__file__).parent
+# The same whichever CPython runs them: the core's, or what is drawn and written of it.
+SAME = {
+    "faults", "truth", "test_compare.py", "test_doctor.py", "test_earlier.py", "test_export.py",
+    "test_finer.py", "test_follow.py", "test_guard.py", "test_peers_names.py",
+    "test_peers_notebooks.py", "test_peers_perfdata.py", "test_peers_sessions.py",
+    "test_plots.py", "test_program.py", "test_run_page.py", "test_views.py",
+}  # fmt: skip
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.is_relative_to(HERE) and item.path.relative_to(HERE).parts[0] in SAME:
+            item.add_marker("slow")
+
 
 @pytest.fixture(scope="session", autouse=True)
 def clean_environment():
