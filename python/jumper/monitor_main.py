@@ -14,7 +14,9 @@ import os
 import pickle
 import sys
 import time
+import traceback
 from collections.abc import Mapping
+from types import TracebackType
 from typing import Any, TextIO
 
 
@@ -68,8 +70,13 @@ def run(kind: Any, out: TextIO, rate_hz: float) -> None:
         time.sleep(due_s - now_s)
 
 
+def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Without the colours that kernels ask for: the last line is shown to people."""
+    sys.stderr.write("".join(traceback.format_exception(kind, error, trace)))
+
+
 def main() -> None:
-    os.environ["PYTHON_COLORS"] = "0"  # kernels force colours, and a traceback's end is shown
+    sys.excepthook = tell
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     with sys.stdin.buffer as stdin:

@@ -98,7 +98,7 @@ THREADS = (
 )
 QUICK = {
     "memory": (MEMORY, {"mib": 256, "seconds": 2}),
-    "sleeping processes": (SLEEPERS, {"processes": 100, "seconds": 2}),
+    "sleeping processes": (SLEEPERS, {"processes": 100, "seconds": 10}),
     "threads": (THREADS, {"threads": 128, "seconds": 2}),
 }
 WHOLE = {
