@@ -76,7 +76,8 @@ def run_again(client: NotebookClient, name: str) -> None:
 def execute(client: NotebookClient) -> dict[str, list[Any]]:
     """Runs everything; the bundles that each cell showed, by its id, run after run."""
     shown: dict[str, list[Any]] = {}
-    with client.setup_kernel(env=environment()):
+    # The manager is ours, so nobody else ends its kernel.
+    with client.setup_kernel(env=environment(), cleanup_kc=True):
         order = [cell["id"] for cell in client.nb.cells if cell["cell_type"] == "code"]
         for name in [*order, "half", "history"]:
             run_again(client, name)
