@@ -123,7 +123,7 @@ class Engine:
         self._channel: _native.Channel | None = None
         self._meeting: _native.Rendezvous | None = None
         self._hello: protocol.Hello | None = None
-        self._errors = -1  # where the cell's own descriptor 2 can be read when it is dead
+        self._last_words: dict[str, int] = {}  # where they can be read, by the stream's name
         added = dict(besides)
         inherited = -1
         if _native.needs_named_channel(self.launcher):
@@ -227,8 +227,8 @@ class Engine:
             if isinstance(got, _native.Received) and got.status == "message":
                 if got.kind == protocol.DONE:
                     return got.kind, (got.payload, got.descriptor)
-                if got.kind == protocol.ERRORS and self._errors < 0:
-                    self._errors = got.descriptor
+                if got.kind == protocol.PIPE:
+                    self._keep(got)
                     continue
                 if got.descriptor >= 0:
                     os.close(got.descriptor)
@@ -278,7 +278,7 @@ class Engine:
 
     def _raise_ended(self, show: Show) -> None:
         said = self._how_ended()
-        self._show_last_errors(show)
+        self._show_last_words(show)
         self.pump(show)
         if self._hello is None:
             ended = self._process.wait(0)
@@ -286,16 +286,23 @@ class Engine:
             raise NotStarted(f"the engine has not come up, {how}: {self.command}")
         raise EngineDied(said)
 
-    def _show_last_errors(self, show: Show) -> None:
-        """What it has written to the cell's descriptor 2, and not lived to send."""
-        if self._errors < 0:
+    def _keep(self, pipe: _native.Received) -> None:
+        if pipe.descriptor < 0:
             return
+        (name,) = _content(pipe.payload)
+        before, self._last_words[name] = self._last_words.get(name), pipe.descriptor
+        if before is not None:
+            os.close(before)
+
+    def _show_last_words(self, show: Show) -> None:
+        """What it has written to the cell's descriptors, and not lived to send."""
         waiting = bytearray(4)
-        with suppress(OSError):
-            fcntl.ioctl(self._errors, termios.FIONREAD, waiting)
-            size = int.from_bytes(waiting, sys.byteorder)
-            if text := os.read(self._errors, size) if size else b"":
-                show("stderr", text.decode("utf-8", "replace"))
+        for name, descriptor in self._last_words.items():
+            with suppress(OSError):
+                fcntl.ioctl(descriptor, termios.FIONREAD, waiting)
+                size = int.from_bytes(waiting, sys.byteorder)
+                if text := os.read(descriptor, size) if size else b"":
+                    show(name, text.decode("utf-8", "replace"))
 
     @property
     def has_failed(self) -> bool:
@@ -376,9 +383,8 @@ class Engine:
         if self._engine_pidfd >= 0:
             os.close(self._engine_pidfd)
             self._engine_pidfd = -1
-        if self._errors >= 0:
-            os.close(self._errors)
-            self._errors = -1
+        while self._last_words:
+            os.close(self._last_words.popitem()[1])
 
     def _close_channel(self) -> None:
         if self._channel is not None:

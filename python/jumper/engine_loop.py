@@ -165,13 +165,12 @@ class Engine:
         self._shell.know(sources)
         self._known = set(sources)
         self._arrived = Arrived(self._shell.shell)
-        self._share_errors()
+        self._share_pipes()
 
-    def _share_errors(self) -> None:
-        """What a library writes before it ends this process: nobody here would read it any more."""
-        descriptor = self._shell.errors_fd
-        if descriptor is not None:
-            self._channel.send(protocol.ERRORS, pickle.dumps(()), None, descriptor)
+    def _share_pipes(self) -> None:
+        """What is written before this process dies: nobody here would read it any more."""
+        for name, descriptor in self._shell.pipes.items():
+            self._channel.send(protocol.PIPE, pickle.dumps((name,)), None, descriptor)
 
     def _load(self, received: _native.Received) -> None:
         refused = self._arrived.load(received.payload, received.descriptor)

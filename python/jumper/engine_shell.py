@@ -17,6 +17,7 @@ import signal
 import sys
 import termios
 import threading
+import time
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -54,6 +55,9 @@ Send = Callable[[str, dict[str, Any], list[bytes]], None]
 Ask = Callable[[str, bool], str]
 
 READ_BYTES: Final = 1 << 16
+KEPT_BYTES: Final = 1 << 14  # of a pipe with room for 1 << 16
+LOOK_S: Final = 0.005
+PAUSE_S: Final = 0.0003  # a child that writes takes longer to start
 
 
 class _Session(Session):
@@ -94,11 +98,15 @@ class _Session(Session):
 class _Stream(OutStream):
     """ipykernel's stream; what is written to its descriptor comes whole and before a flush.
 
-    Nothing is copied to where the descriptor led before: the kernel reads that, too.
+    Nothing is copied to where the descriptor led before: the kernel reads that, too. Short text
+    stays in the descriptor's pipe until it can be sent, or written before something else: should
+    the process end meanwhile, the kernel finds it there.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self._reading = threading.Lock()
+        self._is_taking = False
+        self._written_s = 0.0
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         super().__init__(*arguments, **options)
 
@@ -108,21 +116,41 @@ class _Stream(OutStream):
         waiting.register(self._fid, select.POLLIN)
         while self._should_watch:
             waiting.poll()
-            if self._should_watch:
-                self._take()
+            until_s = time.monotonic() + self.flush_interval
+            while 0 < self._size() < KEPT_BYTES and self._should_watch:
+                if time.monotonic() >= until_s:
+                    self.flush()
+                    break
+                time.sleep(LOOK_S)
+            else:
+                if self._should_watch:
+                    self._take()
+
+    def _size(self) -> int:
+        assert self._fid is not None  # noqa: S101
+        size = fcntl.ioctl(self._fid, termios.FIONREAD, bytes(4))
+        return int.from_bytes(size, sys.byteorder)
+
+    def write(self, string: str) -> int | None:  # type: ignore[override]
+        now_s = time.monotonic()
+        due = self._is_taking or now_s - self._written_s > PAUSE_S
+        if due and self._should_watch and self._is_master_process():
+            self._take()
+        self._written_s = now_s
+        return super().write(string)
 
     def _take(self) -> None:
         """Takes over what has been written to the descriptor until now."""
         assert self._fid is not None  # noqa: S101
         with self._reading:
-            waiting = bytearray(4)
-            fcntl.ioctl(self._fid, termios.FIONREAD, waiting)
-            left = int.from_bytes(waiting, sys.byteorder)
+            left = self._size()
+            self._is_taking = left > 0
             while left > 0:
                 text = os.read(self._fid, min(left, READ_BYTES))
                 left -= len(text)
                 if decoded := self._decoder.decode(text):
-                    self.write(decoded)
+                    super().write(decoded)
+            self._is_taking = False
 
     def finish(self) -> None:
         """Half a character will not become whole any more."""
@@ -356,10 +384,10 @@ class EngineShell:
         return said
 
     @property
-    def errors_fd(self) -> int | None:
-        """From which what is written to descriptor 2 is read, if it is taken over."""
-        fid: int | None = getattr(self._streams[1], "_fid", None)
-        return fid
+    def pipes(self) -> dict[str, int]:
+        """By a stream's name, from where what is written to its descriptor is read."""
+        found = {one.name: getattr(one, "_fid", None) for one in self._streams}
+        return {name: fid for name, fid in found.items() if fid is not None}
 
     def know(self, sources: Mapping[str, tuple[int, str]]) -> None:
         """Sources of earlier cells by file name, each with its number: for tracebacks."""

@@ -174,12 +174,15 @@ class Extension:
     def post_run_cell(self, result: ExecutionResult | None) -> None:
         try:
             self._guarded(self._end, result)
-            self.magics.groups.after_cell()
-            self.magics.elsewhere.after_cell(self.shell.user_ns)
-            self._look_back()
+            self._follow_up("the end of groups", self.magics.groups.after_cell)
+            self._follow_up(
+                "the spare engine", self.magics.elsewhere.after_cell, self.shell.user_ns
+            )
+            self._follow_up("the notice of an earlier kernel", self._look_back)
             self._tell()
         except KeyboardInterrupt:  # too late for the cell, and nothing else runs
             self._guarded(self._end, result)
+            self._follow_up("the end of groups", self.magics.groups.after_cell)
 
     def _guarded(self, step: Callable[[T], None], argument: T) -> None:
         try:
@@ -188,6 +191,15 @@ class Extension:
             self._fail("measuring", error)
             self._finish_live(None)
             self._here.cell = None
+
+    def _follow_up(self, feature: str, step: Callable[..., None], *arguments: object) -> None:
+        """What is done once the cell's end is marked."""
+        if feature in self._off:
+            return
+        try:
+            step(*arguments)
+        except Exception as error:  # noqa: BLE001
+            self._fail(feature, error)
 
     def _is_absent(self) -> bool:
         return "measuring" in self._off or os.getpid() != self._pid  # a forked child of the kernel
@@ -309,15 +321,12 @@ class Extension:
         if not self._look_until_s or self._is_absent():
             return
         until_s, self._look_until_s = self._look_until_s, 0.0
-        try:
-            path = self.session.status().path
-            found = earlier.last(path, self._label) if path else None
-            if found and found.unsettled and time.monotonic() < until_s:
-                self._look_until_s = until_s
-            elif found and found.path:
-                self._warnings += filter(None, [earlier.notice(found)])
-        except Exception as error:  # noqa: BLE001
-            self._fail("the notice of an earlier kernel", error)
+        path = self.session.status().path
+        found = earlier.last(path, self._label) if path else None
+        if found and found.unsettled and time.monotonic() < until_s:
+            self._look_until_s = until_s
+        elif found and found.path:
+            self._warnings += filter(None, [earlier.notice(found)])
 
     def _tell(self) -> None:
         """Under the cell, what the user must know; each sentence once."""

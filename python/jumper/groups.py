@@ -135,7 +135,8 @@ class Groups:
     def after_cell(self) -> None:
         """The cell's end is marked: one whose engine has died is in the group, too."""
         if self._ends:
-            self._session.end_group(engine=self._ends.pop())
+            self._session.end_group(engine=self._ends[-1])
+            self._ends.clear()
 
     def end(self) -> int:
         """The index of the group that has ended. Raises what `Run.close` raises."""

@@ -4,7 +4,7 @@
     HELLO     who it is                  ->
                                          <-  SETUP     what its shell shares with the kernel's
                                          <-  STATE     the head; with the segment's descriptor
-    ERRORS    with the end from which the cell's descriptor 2 is read
+    PIPE      with the end from which the cell's descriptor 1 or 2 is read; the stream's name
                                          ->
     LOADED    {name: why it can't be}    ->  (then STATE again, without those names)
                                          <-  RUN       a cell; whether more may follow
@@ -40,7 +40,7 @@ ASK: Final = 4
 AROUND: Final = 5
 DONE: Final = 6
 FAILED: Final = 7
-ERRORS: Final = 8
+PIPE: Final = 8
 RAN: Final = 9
 SETUP: Final = 16
 STATE: Final = 17

@@ -28,6 +28,11 @@ def marked(value: str) -> list[psutil.Process]:
     return found
 
 
+def children() -> set[psutil.Process]:
+    """Ours, those included that ended and that nobody has waited for."""
+    return set(psutil.Process().children())
+
+
 def descriptors() -> dict[int, str]:
     found = {}
     for path in Path("/proc/self/fd").iterdir():
@@ -51,10 +56,11 @@ def watch_leftovers(patch: pytest.MonkeyPatch):
     value = uuid.uuid4().hex
     patch.setenv(MARK, value)
     shared = set(Path("/dev/shm").iterdir())
-    before, threads = descriptors(), set(threading.enumerate())
+    before, threads, had = descriptors(), set(threading.enumerate()), children()
     yield
     leavers = lambda: marked(value)  # noqa: E731
     assert wait_until(lambda: not leavers()), [one.cmdline() for one in leavers()]
+    assert wait_until(lambda: not children() - had), children() - had
     patch.undo()
     ours = [path for path in set(Path("/dev/shm").iterdir()) - shared if "jumper" in path.name]
     assert not ours

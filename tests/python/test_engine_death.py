@@ -217,6 +217,27 @@ def test_what_a_library_says_before_it_aborts_is_shown(ready):
     assert "its last words\n" in died.stderr
 
 
+@pytest.mark.parametrize("end", ["os._exit(3)", "os.kill(os.getpid(), 9)", "os.abort()"])
+def test_what_was_written_just_before_it_ends_is_shown(ready, end):
+    """Also where its own thread has seen it, and waits for more to send with it."""
+    died = ready.run(
+        "%%jumper run\nimport os, subprocess, time\n"
+        "subprocess.run(['sh', '-c', 'echo the last words; echo the last errors >&2'])\n"
+        f"time.sleep(0.05)\n{end}"
+    )
+    assert died.ename == "EngineDied"
+    assert died.stdout == "the last words\n"
+    assert "the last errors\n" in died.stderr
+
+
+def test_what_children_write_stands_in_its_place(ready):
+    done = ready.run(
+        "%%jumper run\nimport subprocess\nfor i in range(50):\n"
+        "    print(2 * i)\n    subprocess.run(['echo', str(2 * i + 1)])"
+    )
+    assert done.stdout.split() == [str(i) for i in range(100)]
+
+
 def test_an_engine_that_ends_while_its_cell_asks_ends_the_question(ready):
     request = ready.send(
         "%%jumper run\nimport os, signal, threading\n"

@@ -152,6 +152,37 @@ answer["told"] = extension()._warnings
 
 
 @pytest.mark.fault("C2")
+@pytest.mark.parametrize(
+    ("owner", "method", "feature"),
+    [
+        ("magics.groups", "after_cell", "the end of groups"),
+        ("magics.elsewhere", "after_cell", "the spare engine"),
+        ("", "_look_back", "the notice of an earlier kernel"),
+    ],
+)
+def test_what_fails_behind_a_cell_stops_nothing_else(owner, method, feature):
+    """Each later step is taken, the next cells are measured, and it is said once."""
+    answer = in_ipython(f"""
+run("%load_ext jumper")
+from functools import reduce
+owner = reduce(getattr, filter(None, {owner!r}.split(".")), extension())
+def broken(*_): raise OSError(28, "boom")
+setattr(owner, {method!r}, broken)
+extension()._warnings.append("a later step")
+texts = ["".join(run("print(42)")[1:]) for _ in range(2)]
+status = extension().session.status()
+answer = [texts, sorted(extension()._off), len(status.path) > 0]
+""")
+    texts, off, records = answer
+    said = f"jumper: {feature} is off from here on: OSError: [Errno 28] boom\n"
+    assert texts[0].count(said) == 1
+    assert "jumper: a later step\n" in texts[0]
+    assert texts[1] == "42\n"
+    assert off == [feature]
+    assert records
+
+
+@pytest.mark.fault("C2")
 def test_the_one_warning_names_the_feature_and_the_reason(notebook):
     notebook.run(
         "from jumper.extension import _loaded\n"
