@@ -162,15 +162,20 @@ class Carried:
         if self._groups is None:
             self._groups = parallel.Groups(items, shared)
         team = parallel.Team(self._groups, self._choice, self._held_back)
+        collected = False
         try:
             team.start(pickler, careful=careful)
             self._dump_all(pickler, items, team.elsewhere)
             team.collect(pickler, collector)
+            collected = True
         except parallel.NotParallel:
             self._choice = replace(self._choice, workers=1)
-            return self._dump(careful=careful)
         finally:
             team.stop()
+            if not collected:
+                collector.groups = []  # as in `pack`
+        if not collected:
+            return self._dump(careful=careful)
         collector.firsts, collector.shared = team.firsts, team.shared
         self._of_workers, self.shares = team.objects, team.shares
         self.left.update(team.left)

@@ -65,7 +65,8 @@ def watch_leftovers(patch: pytest.MonkeyPatch):
     ours = [path for path in set(Path("/dev/shm").iterdir()) - shared if "jumper" in path.name]
     assert not ours
     left = {fd: to for fd, to in descriptors().items() if before.get(fd) != to}
-    assert not [to for to in left.values() if "jumper" in to or "memfd" in to or "pidfd" in to]
+    ours = [to for to in left.values() if "jumper" in to or "memfd" in to or "pidfd" in to]
+    assert not ours, ours
     others = lambda: [  # noqa: E731
         thread
         for thread in set(threading.enumerate()) - threads

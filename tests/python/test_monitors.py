@@ -232,6 +232,26 @@ def test_a_monitor_is_not_in_the_cells_process_tree(native, tmp_path):
     assert summary(native, index)["levels"]["process"]["processes"]["max"] == 1
 
 
+def test_nor_is_one_that_a_sample_met_while_it_was_started(native, tmp_path):
+    """Between its two clones a monitor's process has a child of the kernel as its parent."""
+    native.session.set_rate(1000.0)
+    native.session.begin(b"ticks")  # at that rate
+    for number in range(60):
+        name = f"train{number % 4}"
+        _native.remove_monitor(native.session, name)
+        _native.add_monitor(
+            native.session,
+            name,
+            command=[b"sleep", b"60"],
+            about="",
+            directory=b"/",
+            payload=b"",
+            rate_hz=1.0,
+        )
+    index = cell(native, 0.1)
+    assert summary(native, index)["levels"]["process"]["processes"]["max"] == 1
+
+
 def test_the_session_ends_its_monitors(native, tmp_path):
     path = tmp_path / "good.py"
     add(native, path, GOOD)

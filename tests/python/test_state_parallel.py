@@ -1,5 +1,6 @@
 """Names that share no object are taken apart by several processes, and nobody can tell."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -184,7 +185,8 @@ def test_a_worker_that_ends_costs_nothing(pair, how, monkeypatch):
     def fork_and_end():
         pid, pidfd = fork()
         if pid and how == "killed":
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it was fast, and is reaped
+                signal.pidfd_send_signal(pidfd, signal.SIGKILL)
         return pid, pidfd
 
     monkeypatch.setattr(_native, "fork_worker", fork_and_end)
