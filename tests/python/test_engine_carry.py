@@ -1,6 +1,7 @@
 """How variables go to an engine is chosen, by our names and by the peers'."""
 
 import pytest
+from notebook import JSON_TYPE
 
 ARRAY = "import numpy as np, threading\nx = np.zeros(50_000); v = x[:2]; lock = threading.Lock()"
 
@@ -80,3 +81,12 @@ def test_the_peers_words(notebook):
     assert "MARSHALLER must be one of cloudpickle, pickle, dill, parallel_marshall" in refused
     assert "sets nothing" in notebook.run("%%marshalling_settings\nMODUS=disk").stderr
     assert "pickler    parallel" in shown(notebook, "%%marshalling_settings")
+
+
+def test_what_is_carried_is_no_output_of_the_cell(notebook):
+    notebook.run("%jumper set summary=always")
+    notebook.run("import numpy as np\nx = np.ones(25_000_000); y = np.ones(25_000_000)")
+    (told,) = notebook.run("%%jumper run\nx += 1").displays
+    process = told[JSON_TYPE]["levels"]["process"]
+    assert process["io_write_bytes"] < 50e6  # 400 MB have gone, 200 MB have come back
+    assert notebook.run("x[0], y[0]").result == "(np.float64(2.0), np.float64(1.0))"
