@@ -5,10 +5,13 @@
 #include <bit>
 #include <cmath>
 
+#include "transfer/copy.hpp"
+
 namespace store {
 namespace {
 
-constexpr std::size_t kLanes = 16;  // independent sums, so that no addition waits for the last one
+constexpr std::size_t kLanes = 8;  // independent sums, so that no addition waits for the last one
+constexpr int kThreads = 2;        // memory doesn't feed many more
 constexpr std::int64_t kMostExactNs = std::int64_t{1} << 51;  // that as_double() is asked for
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -45,14 +48,14 @@ Reduction::Reduction(std::span<const std::int64_t> times_ns, std::span<const dou
   const std::size_t blocks = values_.size() / kBlock;
   levels_.emplace_back(blocks);
   block_begin_ns_.resize(blocks);
-  for (std::size_t block = 0; block < blocks; ++block) {
-    block_begin_ns_[block] = times_ns_[block * kBlock];
-    const std::size_t begin = block * kBlock;
-    // The last value has no next one.
-    const bool plain = begin + kBlock < values_.size() &&
-                       times_ns_[begin + kBlock] - times_ns_[begin] < kMostExactNs;
-    levels_[0][block] = plain ? sum_of_block(begin) : sum_of_values(begin, begin + kBlock);
-  }
+  constexpr std::size_t kBlockBytes = kBlock * sizeof(double);
+  const std::array sizes_bytes{blocks * kBlockBytes};
+  transfer::for_slices(sizes_bytes, kThreads,
+                       [this](std::size_t, std::size_t begin_bytes, std::size_t size_bytes) {
+                         const std::size_t first = begin_bytes / kBlockBytes;
+                         sum_up(first, first + size_bytes / kBlockBytes);
+                         return 0;
+                       });
   while (levels_.back().size() >= kFactor) {
     const std::vector<Sum>& below = levels_.back();
     std::vector<Sum> level(below.size() / kFactor);
@@ -60,6 +63,17 @@ Reduction::Reduction(std::span<const std::int64_t> times_ns, std::span<const dou
       for (std::size_t j = 0; j < kFactor; ++j) level[i].add(below[i * kFactor + j]);
     }
     levels_.push_back(std::move(level));
+  }
+}
+
+void Reduction::sum_up(std::size_t first_block, std::size_t end_block) noexcept {
+  for (std::size_t block = first_block; block < end_block; ++block) {
+    block_begin_ns_[block] = times_ns_[block * kBlock];
+    const std::size_t begin = block * kBlock;
+    // The last value has no next one.
+    const bool plain = begin + kBlock < values_.size() &&
+                       times_ns_[begin + kBlock] - times_ns_[begin] < kMostExactNs;
+    levels_[0][block] = plain ? sum_of_block(begin) : sum_of_values(begin, begin + kBlock);
   }
 }
 
@@ -106,11 +120,15 @@ Reduction::Sum Reduction::sum_of_block(std::size_t begin) const noexcept {
       weights[lane] += weight;
     }
   }
-  Sum sum;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    sum.add({min[lane], max[lane], weighted[lane], weights[lane]});
+  for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
+    for (std::size_t lane = 0; lane < half; ++lane) {
+      min[lane] = std::min(min[lane], min[lane + half]);
+      max[lane] = std::max(max[lane], max[lane + half]);
+      weighted[lane] += weighted[lane + half];
+      weights[lane] += weights[lane + half];
+    }
   }
-  return sum;
+  return {min[0], max[0], weighted[0], weights[0]};
 }
 
 // Up the pyramid as long as whole blocks fit, and down again.
