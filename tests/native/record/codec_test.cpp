@@ -238,7 +238,7 @@ TEST(Rows, AreReadAsTheyWereWrittenWhateverTheirLength) {
   for (Sample& sample : samples) {
     for (int column = 0; column < 30; ++column) {
       chance = chance * 6364136223846793005U + 1442695040888963407U;
-      sample.values.push_back(static_cast<Value>(chance >> (1 + (chance >> 58))));
+      sample.values.push_back(static_cast<Value>(chance >> 1U >> (chance >> 58U)));
     }
     sample.time_ns = static_cast<std::int64_t>(chance >> 20);
   }
