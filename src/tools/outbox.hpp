@@ -24,14 +24,21 @@ class Outbox {
 
   void push(record::Record record, std::optional<record::Ack> ack = {});
   // A row of `columns` values at `now_ns`: `fill` is given the sample, unless it is dropped.
-  // Allocates only when the disk is behind.
+  // Where the next one comes `next_ns` later it may wait for it, so that rows are written some
+  // times a second; 0: it doesn't. Allocates only when the disk is behind.
   template <typename Fill>
-  void push_row(std::size_t columns, std::int64_t now_ns, Fill fill) noexcept {
+  void push_row(std::size_t columns, std::int64_t now_ns, std::int64_t next_ns,
+                Fill fill) noexcept {
     if (QueueItem* slot = waiting_.empty() ? queue_.free_slot() : nullptr) {
       slot->record.reset();
       slot->sample.values.resize(columns);  // never more than it was made with
       fill(slot->sample);
-      queue_.push();
+      if (next_ns > 0 && now_ns + next_ns - handed_over_ns_ <= kMostHeldBackNs) {
+        queue_.hold_back();
+      } else {
+        queue_.push();
+        handed_over_ns_ = now_ns;
+      }
     } else if (has_room(columns, now_ns)) {
       record::Sample sample;
       sample.values.resize(columns);
@@ -45,6 +52,8 @@ class Outbox {
   bool push_last(const std::optional<record::End>& end);
 
  private:
+  static constexpr std::int64_t kMostHeldBackNs = 400'000'000;  // of the second that may be lost
+
   struct Waiting {
     std::variant<record::Record, record::Sample> what;
     std::optional<record::Ack> ack;
@@ -55,6 +64,7 @@ class Outbox {
   std::deque<Waiting> waiting_;
   std::size_t waiting_bytes_ = 0;  // of the rows in there
   std::int64_t dropped_since_ns_ = 0;
+  std::int64_t handed_over_ns_ = 0;  // the last row
 };
 
 }  // namespace tools

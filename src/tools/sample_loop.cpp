@@ -394,10 +394,12 @@ class Loop {
       device.time_ns = now_ns;
       push(std::move(device));
     }
-    outbox_.push_row(sampler_.columns().size(), now_ns, [&](record::Sample& sample) {
-      sample.flags = flags;
-      sampler_.tick(sample, now_ns);
-    });
+    const bool is_edge = (flags & record::kEdgeSample) != 0;
+    outbox_.push_row(sampler_.columns().size(), now_ns, is_edge ? 0 : schedule_.period_ns(),
+                     [&](record::Sample& sample) {
+                       sample.flags = flags;
+                       sampler_.tick(sample, now_ns);
+                     });
   }
 
   void look_at_disk() {

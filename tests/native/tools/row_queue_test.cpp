@@ -44,5 +44,33 @@ TEST(RowQueue, SaysThatItIsFullAndForgetsNothing) {
   EXPECT_EQ(queue.front().sample.time_ns, 2);
 }
 
+TEST(RowQueue, HoldsItemsBackUntilTheNextIsHandedOver) {
+  RowQueue queue(8, 1);
+  for (const std::int64_t time : {1, 2}) {
+    queue.free_slot()->sample.time_ns = time;
+    queue.hold_back();
+  }
+  EXPECT_EQ(queue.front_within(0), nullptr);
+  EXPECT_FALSE(queue.has_unwritten());
+  queue.free_slot()->sample.time_ns = 3;
+  queue.push();
+  for (const std::int64_t time : {1, 2, 3}) {
+    EXPECT_TRUE(queue.has_unwritten());
+    ASSERT_NE(queue.front_within(0), nullptr);
+    EXPECT_EQ(queue.front().sample.time_ns, time);
+    queue.pop();
+  }
+  EXPECT_EQ(queue.front_within(0), nullptr);
+  EXPECT_FALSE(queue.has_unwritten());
+}
+
+TEST(RowQueue, HoldsNoMoreThanHalfOfItsSlotsBack) {
+  RowQueue queue(4, 1);
+  for (int item = 0; item < 2; ++item) queue.hold_back();
+  EXPECT_EQ(queue.front_within(0), nullptr);
+  queue.hold_back();
+  EXPECT_NE(queue.front_within(0), nullptr);
+}
+
 }  // namespace
 }  // namespace tools
