@@ -202,6 +202,11 @@ void largest_consumers(CellSummary& summary) {
   }
 }
 
+const LevelSummary* CellSummary::level(std::string_view name) const noexcept {
+  const auto found = std::ranges::find(levels, name, &LevelSummary::name);
+  return found == levels.end() ? nullptr : &*found;
+}
+
 CellSummary summarize(const Recording& recording, const Cell& cell) {
   const CellSpan span = span_of(recording, cell);
   CellSummary summary = figures_of(recording, cell, span);

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "record/records.hpp"
@@ -96,6 +97,9 @@ struct CellSummary {
   // What is known but not exactly: "<level>.<metric>" -> "lower bound: …" or "incomplete: …";
   // "<level>" alone stands for its CPU and I/O figures together.
   std::map<std::string, std::string> notes;
+
+  // Null: it isn't among them.
+  [[nodiscard]] const LevelSummary* level(std::string_view name) const noexcept;
 };
 
 // Puts more processes to those of the summary: one that is there already has used both.

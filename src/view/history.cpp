@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/clock.hpp"
 #include "record/text.hpp"
@@ -17,13 +18,19 @@ namespace {
 constexpr std::string_view kNone = "no cell has been measured yet";
 constexpr std::string_view kUnknown = "–";
 constexpr std::size_t kCodeColumns = 60;
-constexpr std::size_t kColumns = 9;
+constexpr std::size_t kColumns = 10;
 constexpr std::array<std::string_view, kColumns> kHeaders{
-    "#", "In", "begin", "duration", "CPU", "peak", "I/O read, written", "outcome", "code"};
-constexpr std::size_t kFirstRightAligned = 3;  // duration, CPU, peak, I/O
-constexpr std::size_t kLastRightAligned = 6;
+    "#", "In", "begin", "duration", "CPU", "peak", "I/O read, written", "GPU", "outcome", "code"};
+constexpr std::size_t kFirstRightAligned = 3;  // duration, CPU, peak, I/O, GPU
+constexpr std::size_t kLastRightAligned = 7;
+constexpr std::size_t kGpu = 7;
 
 using Fields = std::array<std::string, kColumns>;
+
+struct Table {
+  std::vector<Fields> rows;  // the first one has the headers
+  std::vector<std::size_t> columns;
+};
 
 std::string traffic(const store::LevelSummary& level) {
   if (!level.io_read_bytes || !level.io_write_bytes) return std::string(kUnknown);
@@ -50,18 +57,16 @@ Fields fields_of(const HistoryRow& row, bool with_day) {
   if (summary.execution_count) fields[1] = fmt::format("In [{}]", *summary.execution_count);
   fields[2] = base::local_time(summary.begin_wall_ns).substr(with_day ? 0 : 11);
   fields[3] = seconds_text(summary.duration_s);
-  const auto process =
-      std::find_if(summary.levels.begin(), summary.levels.end(),
-                   [](const store::LevelSummary& level) { return level.name == "process"; });
-  if (process != summary.levels.end()) {
+  if (const store::LevelSummary* process = summary.level("process")) {
     if (process->cpu_percent.mean) fields[4] = percent_text(*process->cpu_percent.mean);
     if (process->memory_bytes.peak) {
       fields[5] = bytes_text(static_cast<double>(*process->memory_bytes.peak));
     }
     fields[6] = traffic(*process);
   }
-  fields[7] = summary.running ? "running" : std::string(record::outcome_word(summary.outcome));
-  fields[8] = one_line(first_line(row.source), kCodeColumns);
+  if (const auto percent = gpu_percent(summary)) fields[kGpu] = percent_text(*percent);
+  fields[8] = summary.running ? "running" : std::string(record::outcome_word(summary.outcome));
+  fields[9] = one_line(first_line(row.source), kCodeColumns);
   return fields;
 }
 
@@ -69,7 +74,36 @@ bool is_right_aligned(std::size_t column) noexcept {
   return column >= kFirstRightAligned && column <= kLastRightAligned;
 }
 
+Table table_of(const std::vector<HistoryRow>& rows) {
+  Table table;
+  std::ranges::copy(kHeaders, table.rows.emplace_back().begin());
+  const bool with_day = !all_on_one_day(rows);
+  for (const HistoryRow& row : rows) table.rows.push_back(fields_of(row, with_day));
+  const bool has_gpu = std::ranges::any_of(
+      rows, [](const HistoryRow& row) { return gpu_percent(row.summary).has_value(); });
+  for (std::size_t i = 0; i < kColumns; ++i) {
+    if (i != kGpu || has_gpu) table.columns.push_back(i);
+  }
+  return table;
+}
+
+// Of a level: the busiest card's mean.
+std::optional<double> gpu_percent_of(const store::LevelSummary* level) {
+  std::optional<double> most;
+  if (level == nullptr) return most;
+  for (const auto& [name, metric] : level->others) {
+    if (!name.ends_with(".utilization_percent") || !metric.values.mean) continue;
+    most = std::max(*metric.values.mean, most.value_or(0));
+  }
+  return most;
+}
+
 }  // namespace
+
+std::optional<double> gpu_percent(const store::CellSummary& summary) {
+  const auto own = gpu_percent_of(summary.level("process"));
+  return own ? own : gpu_percent_of(summary.level("node"));
+}
 
 std::vector<HistoryRow> history_rows(const store::Recording& recording,
                                      const std::vector<store::Group>& groups,
@@ -98,18 +132,15 @@ std::vector<HistoryRow> history_rows(const store::Recording& recording,
 
 std::string history_text(const std::vector<HistoryRow>& rows) {
   if (rows.empty()) return std::string(kNone);
-  std::vector<Fields> table(1);
-  std::copy(kHeaders.begin(), kHeaders.end(), table.front().begin());
-  const bool with_day = !all_on_one_day(rows);
-  for (const HistoryRow& row : rows) table.push_back(fields_of(row, with_day));
+  const Table table = table_of(rows);
   std::array<std::size_t, kColumns> widths{};
-  for (const Fields& fields : table) {
+  for (const Fields& fields : table.rows) {
     for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], width(fields[i]));
   }
   std::string text;
-  for (const Fields& fields : table) {
+  for (const Fields& fields : table.rows) {
     std::string line;
-    for (std::size_t i = 0; i < kColumns; ++i) {
+    for (const std::size_t i : table.columns) {
       const std::string spaces(widths[i] - width(fields[i]), ' ');
       if (i > 0) line += "  ";
       line += is_right_aligned(i) ? spaces + fields[i] : fields[i] + spaces;
@@ -138,13 +169,12 @@ std::string history_html(const std::vector<HistoryRow>& rows) {
   constexpr std::string_view kCode = "<code style=\"white-space:nowrap\">";
   std::string html =
       "<table style=\"border-collapse:collapse;margin:0;table-layout:auto;width:100%\"><tr>";
-  for (std::size_t i = 0; i < kColumns; ++i) html += cell("th", i, html_escaped(kHeaders[i]));
+  const Table table = table_of(rows);
+  for (const std::size_t i : table.columns) html += cell("th", i, html_escaped(kHeaders[i]));
   html += "</tr>";
-  const bool with_day = !all_on_one_day(rows);
-  for (const HistoryRow& row : rows) {
-    const Fields fields = fields_of(row, with_day);
+  for (const Fields& fields : std::span(table.rows).subspan(1)) {
     html += "<tr>";
-    for (std::size_t i = 0; i < kColumns; ++i) {
+    for (const std::size_t i : table.columns) {
       const std::string text = html_escaped(fields[i]);
       html += cell("td", i, i + 1 < kColumns ? text : fmt::format("{}{}</code>", kCode, text));
     }

@@ -1,6 +1,7 @@
 #pragma once
 // The history: one row a cell, oldest first; a group has one before its cells.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,12 @@ std::vector<HistoryRow> history_rows(const store::Recording& recording,
                                      const std::vector<store::Cell>& cells,
                                      const std::vector<std::string>& sources);
 
-// A plain table with a header: #k, In [n], begin (local time), duration, CPU, peak memory, I/O,
-// outcome, first line of the code. "no cell has been measured yet" when empty.
+// The mean of the busiest card: by the cell's own processes where that is known, else by all.
+std::optional<double> gpu_percent(const store::CellSummary& summary);
+
+// A plain table with a header: #k, In [n], begin (local time), duration, CPU, peak memory, I/O, GPU
+// where a cell has one, outcome, first line of the code. "no cell has been measured yet" when
+// empty.
 std::string history_text(const std::vector<HistoryRow>& rows);
 std::string history_html(const std::vector<HistoryRow>& rows);
 

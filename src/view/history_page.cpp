@@ -17,22 +17,6 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-const store::LevelSummary* level_of(const store::CellSummary& summary, std::string_view name) {
-  const auto found = std::ranges::find(summary.levels, name, &store::LevelSummary::name);
-  return found == summary.levels.end() ? nullptr : &*found;
-}
-
-// The busiest card's mean.
-std::optional<double> gpu_percent(const store::LevelSummary* level) {
-  std::optional<double> most;
-  if (level == nullptr) return most;
-  for (const auto& [name, metric] : level->others) {
-    if (!name.ends_with(".utilization_percent") || !metric.values.mean) continue;
-    most = std::max(*metric.values.mean, most.value_or(0));
-  }
-  return most;
-}
-
 std::string_view beginning(std::string_view code, std::size_t most) {
   if (code.size() <= most) return code;
   const auto continues = [](char byte) {  // it belongs to the character before
@@ -44,7 +28,7 @@ std::string_view beginning(std::string_view code, std::size_t most) {
 
 Json entry_of(const HistoryRow& row, std::size_t most_code) {
   const store::CellSummary& summary = row.summary;
-  const store::LevelSummary* process = level_of(summary, "process");
+  const store::LevelSummary* process = summary.level("process");
   std::optional<double> cpu_percent;
   std::optional<std::int64_t> memory_bytes;
   std::optional<std::int64_t> io_bytes;
@@ -55,7 +39,6 @@ Json entry_of(const HistoryRow& row, std::size_t most_code) {
       io_bytes = *process->io_read_bytes + *process->io_write_bytes;
     }
   }
-  const auto own = gpu_percent(process);
   const std::string_view code = beginning(row.source, most_code);
   Json entry = {{"index", summary.index},
                 {"execution_count", or_null(summary.execution_count)},
@@ -64,7 +47,7 @@ Json entry_of(const HistoryRow& row, std::size_t most_code) {
                 {"cpu_percent", or_null(cpu_percent)},
                 {"memory_bytes", or_null(memory_bytes)},
                 {"io_bytes", or_null(io_bytes)},
-                {"gpu_percent", or_null(own ? own : gpu_percent(level_of(summary, "node")))},
+                {"gpu_percent", or_null(gpu_percent(summary))},
                 {"outcome", summary.running ? "running" : record::outcome_word(summary.outcome)},
                 {"code", code},
                 {"is_cut", code.size() < row.source.size()}};

@@ -36,9 +36,8 @@ constexpr double kBusyShare = 0.1;      // of a core: a process that computes
 constexpr double kFullPercent = 90;
 
 const LevelSummary* level_of(const CellSummary& summary, std::string_view name) {
-  const auto found = std::ranges::find_if(
-      summary.levels, [&](const LevelSummary& level) { return level.name == name; });
-  return found == summary.levels.end() || !found->why_absent.empty() ? nullptr : &*found;
+  const LevelSummary* level = summary.level(name);
+  return level == nullptr || !level->why_absent.empty() ? nullptr : level;
 }
 
 const MetricSummary* metric(const LevelSummary* level, const std::string& name) {

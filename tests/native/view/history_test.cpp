@@ -43,6 +43,25 @@ TEST_F(History, HasARowForEachCell) {
   EXPECT_THAT(history_text({first, second}), HasSubstr("#12  –       2026-11-30 14:54:20 "));
 }
 
+TEST_F(History, HasAColumnForGpusWhereACellHasOne) {
+  HistoryRow with{made_up::summary(), "train()"};
+  HistoryRow without{made_up::summary(), "x"};
+  const std::string plain = history_text({with, without});
+  EXPECT_THAT(plain, Not(HasSubstr("GPU")));
+  EXPECT_THAT(history_html({with}), Not(HasSubstr(">GPU<")));
+  store::MetricSummary busy;
+  busy.values.mean = 83.25;
+  auto& process = with.summary.levels.front();
+  process.others["gpu0.utilization_percent"] = busy;
+  busy.values.mean = 12;
+  process.others["gpu1.utilization_percent"] = busy;
+  const std::string text = history_text({with, without});
+  EXPECT_THAT(text, HasSubstr("I/O read, written     GPU  outcome  code\n"));
+  EXPECT_THAT(text, HasSubstr("12.0 MiB, 3.10 GiB  83.2 %  ok       train()\n"));
+  EXPECT_TRUE(text.ends_with("12.0 MiB, 3.10 GiB       –  ok       x"));
+  EXPECT_THAT(history_html({with}), HasSubstr(">83.2 %<"));
+}
+
 TEST_F(History, CutsAndEscapesTheCode) {
   HistoryRow row{made_up::summary(),
                  "<b>&\x1b[31m\"größe\xED\xA0\x80\u202E" + std::string(1 << 20, 'x')};
