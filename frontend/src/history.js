@@ -24,7 +24,7 @@ const COLUMNS = [
   { name: "peak", of: (one) => one.memory_bytes, text: (one) => quantity(one.memory_bytes, "B"), width: "6em" },
   { name: "I/O", of: (one) => one.io_bytes, text: (one) => quantity(one.io_bytes, "B"), width: "6em", wide: true },
   { name: "GPU", of: (one) => one.gpu_percent, text: (one) => quantity(one.gpu_percent, "%"), top: 100, width: "5.2em", wide: true },
-  { name: "outcome", of: (one) => one.outcome, text: (one) => (one.outcome === "ok" ? "✓ ok" : one.outcome), width: "7.4em", wide: true },
+  { name: "outcome", of: (one) => one.outcome, text: (one) => (one.outcome === "ok" ? "✓ ok" : one.outcome), width: "8.6em", wide: true },
 ];
 /** @type {Object<string, string>} */
 const OUTCOMES = { ok: "good", running: "note" };

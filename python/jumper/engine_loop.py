@@ -18,7 +18,7 @@ import socket
 import struct
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from itertools import chain
 from pathlib import Path
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .relay import Outcome
     from .state import Arrived
 
+MOST_NAMED: Final = 5
 PARENT: Final = 4  # a pidfd of the kernel, with a channel that is inherited
 
 
@@ -132,6 +133,7 @@ class Engine:
         }
         self._outcomes: list[Outcome] = []  # of the cells so far
         self._results: list[Any] = []
+        self._had: Collection[tuple[str, int]] = ()  # registered before the first cell
         self._before: Any = None  # surroundings and traits, before the first cell
 
     def serve(self, wait_s: float | None) -> bool:
@@ -184,6 +186,7 @@ class Engine:
         self._shell.begin_history(*inputs)
         if self._before is None:  # not earlier: modules have come with the state
             self._before = surroundings.take(), self._shell.traits()
+            self._had = self._shell.registered()
         with self._traced(options["execution_count"]):
             outcome = self._shell.run(code, **options)
         outcome.number = options["execution_count"]
@@ -203,7 +206,7 @@ class Engine:
                 self._shell.sources(self._known),
                 {name: it for name, it in self._shell.traits().items() if it != traits[name]},
                 lasting_threads(),
-                [*self._shell.without, *(self._score_p.notes if self._score_p is not None else [])],
+                self._notes(),
             )
             protocol.send(self._channel, protocol.AROUND, *around)
         except _native.Error:
@@ -214,6 +217,15 @@ class Engine:
             parts = [outcome.parts() for outcome in self._outcomes]
             self._results = [[len(one) for one in parts], *chain.from_iterable(parts)]
             self._give_back()
+
+    def _notes(self) -> list[str]:
+        new = [name for one, name in self._shell.registered().items() if one not in self._had]
+        notes = list(self._shell.without)
+        if new:
+            more = f" and {len(new) - MOST_NAMED} more" if len(new) > MOST_NAMED else ""
+            named = ", ".join(new[:MOST_NAMED])
+            notes.append(f"what the cell has registered with IPython isn't here: {named}{more}")
+        return notes + (self._score_p.notes if self._score_p is not None else [])
 
     def _again(self, received: _native.Received) -> None:
         (refused,) = protocol.read(received.payload)

@@ -48,6 +48,7 @@ from .relay import (
     know_sources,
     known_sources,
     put_traits,
+    registered,
     traits,
 )
 
@@ -399,6 +400,12 @@ class EngineShell:
 
     def traits(self) -> dict[str, Any]:
         return traits(self.shell)
+
+    def registered(self) -> dict[tuple[str, int], str]:
+        try:
+            return registered(self.shell)
+        except Exception:  # noqa: BLE001  (the user's objects are asked for their names)
+            return {}
 
     def begin_history(self, raw: list[str], parsed: list[str]) -> None:
         """The kernel's In before the cell. New lists: those that came with the state are its."""

@@ -19,6 +19,7 @@ Message = tuple[str, dict[str, Any], list[bytes]]  # kind; content, metadata, to
 TRAITS: Final = ("ast_node_interactivity", "autoawait", "autocall", "xmode", "colors")
 NOT_THERE: Final = ("jumper", "jumper.extension")  # extensions that watch the kernel
 END_OF_INPUT: Final = "\x04"  # as front ends answer
+ITS_OWN: Final = ("IPython.core.", "ipykernel.", "matplotlib_inline.")
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,36 @@ def traits(shell: Any) -> dict[str, Any]:
     """How this shell runs cells and shows errors: what cells can change."""
     mode = shell.InteractiveTB.mode  # what %xmode sets
     return {name: getattr(shell, name) for name in TRAITS} | {"xmode": mode}
+
+
+def registered(shell: Any) -> dict[tuple[str, int], str]:
+    """Magics and hooks that a shell has, but for IPython's: how each is called, for people.
+
+    IPython loads its own magics when they are asked for, and `%matplotlib inline` sets hooks that
+    the kernel's shell sets itself.
+    """
+    found: list[tuple[str, Any, str]] = []
+    for kind, sign in (("line", "%"), ("cell", "%%")):
+        for name, magic in shell.magics_manager.magics[kind].items():
+            found.append((sign + name, magic, sign + name))
+    for event, hooks in shell.events.callbacks.items():
+        found += [(event, hook, f"hook {_name_of(hook)} of {event}") for hook in hooks]
+    for one in (*shell.ast_transformers, *shell.input_transformers_cleanup):
+        found.append(("transformer", one, f"input transformer {_name_of(one)}"))
+    return {
+        (kind, id(thing)): text
+        for kind, thing, text in found
+        if not _home_of(thing).startswith(ITS_OWN)
+    }
+
+
+def _name_of(thing: Any) -> str:
+    return str(getattr(thing, "__name__", type(thing).__name__))
+
+
+def _home_of(thing: Any) -> str:
+    owner = getattr(thing, "__self__", None)
+    return str(getattr(thing if owner is None else type(owner), "__module__", ""))
 
 
 def put_traits(shell: Any, changed: Mapping[str, Any]) -> None:

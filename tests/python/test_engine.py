@@ -191,3 +191,19 @@ def test_a_terminal_runs_cells_elsewhere(state_home):
     assert answer["out"] == "1\nOut[1]: True\n"
     assert (answer["err"], answer["kept"]) == ("", [1, 2])
     assert answer["error"] == ["ZeroDivisionError", 1]
+
+
+def test_what_is_registered_with_ipython_there_is_named(notebook):
+    notebook.run("import numpy as np")
+    cell = notebook.run(
+        "%%jumper run\ndef report(*_): pass\n"
+        "get_ipython().events.register('post_run_cell', report)\n"
+        "def twice(line): return 2 * line\nget_ipython().register_magic_function(twice)"
+    )
+    (said,) = [line for line in cell.stderr.splitlines() if "registered with IPython" in line]
+    assert "isn't here: " in said
+    assert "%twice" in said
+    assert "hook report of post_run_cell" in said
+    loaded = notebook.run("%%jumper run\n%load_ext autoreload").stderr
+    assert "isn't here: %autoreload, %aimport, hook" in loaded
+    assert notebook.run("%%jumper run\n%matplotlib inline\n1").stderr == ""
