@@ -116,7 +116,8 @@ class _Stream(OutStream):
         assert self._fid is not None  # noqa: S101
         waiting.register(self._fid, select.POLLIN)
         while self._should_watch:
-            waiting.poll()
+            if any(event & select.POLLNVAL for _, event in waiting.poll()):
+                return  # the cell has closed it
             until_s = time.monotonic() + self.flush_interval
             while 0 < self._size() < KEPT_BYTES and self._should_watch:
                 if time.monotonic() >= until_s:
@@ -128,8 +129,12 @@ class _Stream(OutStream):
                     self._take()
 
     def _size(self) -> int:
+        """How much waits in the pipe; 0 where the cell has closed that."""
         assert self._fid is not None  # noqa: S101
-        size = fcntl.ioctl(self._fid, termios.FIONREAD, bytes(4))
+        try:
+            size = fcntl.ioctl(self._fid, termios.FIONREAD, bytes(4))
+        except OSError:
+            return 0
         return int.from_bytes(size, sys.byteorder)
 
     def write(self, string: str) -> int | None:  # type: ignore[override]

@@ -230,6 +230,17 @@ def test_what_was_written_just_before_it_ends_is_shown(ready, end):
     assert "the last errors\n" in died.stderr
 
 
+def test_a_cell_that_closes_what_its_descriptors_are_read_from_prints_on(ready):
+    done = ready.run(
+        "%%jumper run\nimport os, sys\nos.close(sys.stdout._fid); os.close(sys.stderr._fid)\n"
+        "print('still here'); print('and here', file=sys.stderr)\nv = 2"
+    )
+    assert done.status == "ok", done.traceback
+    assert done.stdout == "still here\n"
+    assert "and here\n" in done.stderr
+    assert ready.run("v").result == "2"
+
+
 def test_what_children_write_stands_in_its_place(ready):
     done = ready.run(
         "%%jumper run\nimport subprocess\nfor i in range(50):\n"
