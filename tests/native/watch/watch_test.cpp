@@ -382,6 +382,7 @@ TEST_F(WatchTest, DoesNothingInAForkedChild) {
 
 TEST_F(WatchTest, ChangesTheRateOfTheTicks) {
   Watch watch = make(JUMPER_PROGRAM, 0.1);
+  ASSERT_TRUE(watch.wait(run_cell(watch, "before"), kLongNs));  // the sampler is there
   watch.set_rate(1000);
   const std::int64_t index = watch.begin("x", std::nullopt);
   ::poll(nullptr, 0, 100);  // the work of the cell
