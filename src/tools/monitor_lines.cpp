@@ -24,6 +24,20 @@ bool is_lower(char one) noexcept { return one >= 'a' && one <= 'z'; }
 bool is_digit(char one) noexcept { return one >= '0' && one <= '9'; }
 bool is_letter(char one) noexcept { return is_lower(one) || (one >= 'A' && one <= 'Z'); }
 
+// Without colours and whatever else steers terminals (ECMA-48: ESC [, parameters, a final byte).
+std::string without_sequences(std::string_view text) {
+  constexpr char kEscape = '\x1b';
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != kEscape) {
+      plain += text[i];
+    } else if (++i < text.size() && text[i] == '[') {
+      for (++i; i < text.size() && (text[i] < '@' || text[i] > '~');) ++i;
+    }
+  }
+  return plain;
+}
+
 std::string shown(std::string_view text) { return record::escaped(text, kMostShown); }
 
 MonitorFault fault(std::string what) { return {std::move(what)}; }
@@ -124,7 +138,8 @@ MonitorLine parse_monitor_line(std::string_view line) {
     return read_values(object, *values);
   }
   if (const auto end = object.find("end"); end != object.end() && end->is_string()) {
-    return MonitorEnd{record::escaped(end->get_ref<const std::string&>(), kMostReason)};
+    return MonitorEnd{
+        record::escaped(without_sequences(end->get_ref<const std::string&>()), kMostReason)};
   }
   return fault("an object without metrics or values: " + shown(line));
 }

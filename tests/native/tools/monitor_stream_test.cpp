@@ -35,6 +35,13 @@ std::string reason_of_metrics(const std::string& list) {
   return stream.reason();
 }
 
+TEST(MonitorStream, SaysAReasonWithoutColours) {
+  EXPECT_EQ(
+      reason_of(R"({"end": "it exited: \u001b[1;31mno card\u001b[0m, größe\u001bc 5\u001b[2"})"),
+      "it exited: no card, größe 5");
+  EXPECT_EQ(reason_of(R"({"end": "a\u0007\u001b[31m\u001b[0m\u001b"})"), "a\\x07");
+}
+
 TEST(MonitorStream, HasTheValuesThatWerePrinted) {
   MonitorStream stream(1, kSecond);
   EXPECT_TRUE(stream.take(kMetrics, kSecond));
