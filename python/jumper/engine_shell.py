@@ -105,8 +105,8 @@ class _Stream(OutStream):
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        self._reading = threading.Lock()
-        self._is_taking = False
+        self._reading = threading.RLock()
+        self._taker = 0  # the thread that is in `_take`
         self._written_s = 0.0
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         super().__init__(*arguments, **options)
@@ -139,7 +139,7 @@ class _Stream(OutStream):
 
     def write(self, string: str) -> int | None:  # type: ignore[override]
         now_s = time.monotonic()
-        due = self._is_taking or now_s - self._written_s > PAUSE_S
+        due = self._taker != 0 or now_s - self._written_s > PAUSE_S
         if due and self._should_watch and self._is_master_process():
             self._take()
         self._written_s = now_s
@@ -148,15 +148,19 @@ class _Stream(OutStream):
     def _take(self) -> None:
         """Takes over what has been written to the descriptor until now."""
         assert self._fid is not None  # noqa: S101
+        if self._taker == threading.get_ident():
+            return  # a signal's handler prints in the middle of it
         with self._reading:
-            left = self._size()
-            self._is_taking = left > 0
-            while left > 0:
-                text = os.read(self._fid, min(left, READ_BYTES))
-                left -= len(text)
-                if decoded := self._decoder.decode(text):
-                    super().write(decoded)
-            self._is_taking = False
+            self._taker = threading.get_ident()
+            try:
+                left = self._size()
+                while left > 0:
+                    text = os.read(self._fid, min(left, READ_BYTES))
+                    left -= len(text)
+                    if decoded := self._decoder.decode(text):
+                        super().write(decoded)
+            finally:
+                self._taker = 0
 
     def finish(self) -> None:
         """Half a character will not become whole any more."""

@@ -241,6 +241,24 @@ def test_a_cell_that_closes_what_its_descriptors_are_read_from_prints_on(ready):
     assert ready.run("v").result == "2"
 
 
+def test_a_signals_handler_prints_in_the_middle_of_everything(ready):
+    done = ready.run(
+        "%%jumper run\nimport os, signal, time\n"
+        "struck = []\n"
+        "def handler(*_): struck.append(1); print('struck')\n"
+        "signal.signal(signal.SIGALRM, handler)\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)\n"
+        "until = time.monotonic() + 2\n"
+        "while time.monotonic() < until:\n"
+        "    os.write(1, b'written\\n'); time.sleep(0.0004); print('printed')\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0); signal.signal(signal.SIGALRM, signal.SIG_DFL)\n"
+        "len(struck)"
+    )
+    assert done.status == "ok", done.traceback
+    assert done.stdout.count("struck") == int(done.result)
+    assert done.stdout.count("written") == done.stdout.count("printed")
+
+
 def test_what_children_write_stands_in_its_place(ready):
     done = ready.run(
         "%%jumper run\nimport subprocess\nfor i in range(50):\n"
