@@ -74,6 +74,7 @@ class Process {
   [[nodiscard]] pid_t session() const noexcept { return stat_.session; }
   [[nodiscard]] bool zombie() const noexcept { return stat_.zombie(); }
   [[nodiscard]] bool kernel_thread() const noexcept { return stat_.kernel_thread; }
+  [[nodiscard]] bool silent() const noexcept { return stat_.silent; }
   [[nodiscard]] std::int64_t threads() const noexcept { return zombie() ? 0 : stat_.threads; }
   // Of one that has ended: when last seen alive, 0 if it never was.
   [[nodiscard]] std::int64_t resident_bytes() const noexcept;

@@ -54,6 +54,8 @@ std::optional<ProcessStat> parse_pid_stat(std::string_view text) noexcept {
   const auto start = fields.number();
   fields.skip_words(1);  // 23: virtual size
   const auto pages = fields.number();
+  fields.skip_words(13);  // 25 to 37
+  const auto exit_signal = fields.number();
   constexpr std::int64_t kMostPid = std::numeric_limits<pid_t>::max();
   if (!minor || !children_minor || !major || !children_major) return std::nullopt;
   if (!parent || *parent > kMostPid || !user || !system || !children_user || !children_system ||
@@ -62,6 +64,7 @@ std::optional<ProcessStat> parse_pid_stat(std::string_view text) noexcept {
   }
   stat.parent = static_cast<pid_t>(*parent);
   if (session && *session <= kMostPid) stat.session = static_cast<pid_t>(*session);
+  stat.silent = exit_signal == 0;
   stat.kernel_thread = flags && (*flags & kKernelThread) != 0;
   stat.own_faults = fault_counts(*minor, *major);
   stat.children_faults = fault_counts(*children_minor, *children_major);

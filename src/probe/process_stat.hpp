@@ -31,6 +31,9 @@ struct ProcessStat {
   ProcessName name;
   char state = '?';
   bool kernel_thread = false;
+  // Its parent won't hear of its end (clone(2) with no signal), and no other program runs in it so
+  // far: execve(2) would have set the signal.
+  bool silent = false;
   pid_t parent = 0;
   pid_t session = 0;             // 0: of another pid namespace, or it is just ending
   std::int64_t own_ns = 0;       // CPU time of its threads, in steps of 10 ms
@@ -47,9 +50,9 @@ struct ProcessStat {
   }
 };
 
-// Parses /proc/PID/stat (proc(5), fields 2 to 24). The name in brackets may hold anything, also
-// brackets, blanks and line ends, so the fields begin behind the last ')'. nullopt when a field
-// that is needed is missing or isn't a number.
+// Parses /proc/PID/stat (proc(5), fields 2 to 24 and 38). The name in brackets may hold anything,
+// also brackets, blanks and line ends, so the fields begin behind the last ')'. nullopt when a
+// field that is needed is missing or isn't a number.
 //
 //   5854 (a) b)) S 1 5854 5854 0 -1 4194560 1292 8 0 0 12 3 4 1 20 0 1 0 10912 4026368 813 1844...
 std::optional<ProcessStat> parse_pid_stat(std::string_view text) noexcept;

@@ -199,6 +199,8 @@ void Processes::adopt(pid_t pid, const Reading& reading) {
       (process->parent() == excluded_pid_ || !is_of_root(process->session()))) {
     return;  // the number is somebody else's now
   }
+  // So begins what base::start_hidden() starts, as a sampler; its child is met as this one's only.
+  if (!is_root && process->silent()) return;
   if (is_apart(*process)) process->leave_sums(true);
   family_.add(std::move(*process), reading);
   ++adopted_;

@@ -24,8 +24,10 @@ namespace probe {
 // double forks, subreapers); identity = pid + start time. Orphans whose parent no look has seen are
 // found where the root leads a session (as Jupyter starts kernels), while they stay in it.
 //
-// What is counted of ended ones: account.hpp. Not seen at all is a process that was adopted by
-// somebody outside the tree, or never waited for, and ended between two looks.
+// Not in it is what was started so that it is nobody's child (base::start_hidden), though a look
+// may meet it while that is being done. What is counted of ended ones: account.hpp. Not seen at all
+// is a process that was adopted by somebody outside the tree, or never waited for, and ended
+// between two looks.
 class Processes {
  public:
   // `root_pid` <= 0: no tree, only the node's listing. Throws base::Error when the root isn't

@@ -109,7 +109,7 @@ bool CustomMonitors::start(One& one, const std::string& program, int root_pidfd)
   arguments.emplace_back("--");
   arguments.insert(arguments.end(), one.spec.command.begin(), one.spec.command.end());
   try {
-    started_.push_back(base::start_hidden(program, arguments, descriptors).pid);
+    base::start_hidden(program, arguments, descriptors);
   } catch (const base::Error& error) {
     return fail(error.what());
   }

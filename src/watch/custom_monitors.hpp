@@ -4,13 +4,10 @@
 // (src/tools/monitor_run.hpp), hidden as the sampler is, and lives as long as a sampler reads its
 // pipe and this process lives. Not thread-safe; nothing in here waits for a monitor.
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/file.hpp"
@@ -50,8 +47,6 @@ class CustomMonitors {
   [[nodiscard]] bool has_unsent() const noexcept;
   // Starts what is to be started, and tells the sampler. False: the socket is full.
   bool send(const std::string& program, int root_pidfd, const Send& send);
-  // The processes that were started since the last call.
-  [[nodiscard]] std::vector<pid_t> take_started() noexcept { return std::exchange(started_, {}); }
   // What the sampler says of one; a sentence for the user, when it was cut off.
   std::optional<std::string> take(const record::MonitorState& state);
 
@@ -68,7 +63,6 @@ class CustomMonitors {
 
   std::vector<One> list_;
   std::vector<std::string> removed_;  // the sampler doesn't know yet
-  std::vector<pid_t> started_;
 };
 
 }  // namespace watch

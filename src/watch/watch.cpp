@@ -311,12 +311,9 @@ bool Watch::send_settings() {
 
 bool Watch::send_monitors() {
   if (!sampler_runs_) return true;
-  const bool sent = monitors_.send(
+  return monitors_.send(
       options_.program, root_pidfd_.fd(),
       [this](const record::Message& message, int descriptor) { return send(message, descriptor); });
-  // A sample between the two clones of its start has seen it as a child of one of ours.
-  for (const pid_t pid : monitors_.take_started()) asides_.set(pid, true);
-  return send_asides() && sent;
 }
 
 // False: the socket is full.

@@ -40,6 +40,13 @@ TEST(ProcessStat, AddsMajorFaultsToAll) {
   EXPECT_EQ(stat->children_faults, (FaultCounts{83, 3}));
 }
 
+TEST(ProcessStat, KnowsThoseWhoseParentsWillNotHearOfTheirEnd) {
+  std::string text = stat_of("python3");
+  EXPECT_FALSE(parse_pid_stat(text)->silent);
+  text.replace(text.find(" 0 0 0 17 "), 10, " 0 0 0 0 ");
+  EXPECT_TRUE(parse_pid_stat(text)->silent);
+}
+
 TEST(ProcessStat, KnowsKernelThreads) {
   const auto stat =
       parse_pid_stat("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 2 0 0 20 0 1 0 6 0 0");

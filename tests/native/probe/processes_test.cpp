@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -50,6 +52,32 @@ TEST(Processes, FindsChildrenOfEveryThreadWithoutListingAll) {
   tree.tick();
   EXPECT_TRUE(tree.has(pid));
   EXPECT_GT(tree.processes().list()[0].threads(), threads);
+}
+
+// What lies between the two clones of base::start_hidden(), for as long as it takes.
+TEST(Processes, LeavesOutWhoIsBeingStartedAsNobodysChildUntilAProgramRunsThere) {
+  const Actor actor([](const Cue& cue) {
+    if (::syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr) == 0) {
+      child([&] {
+        cue.tell(::getpid());
+        cue.stay();
+      });
+      cue.tell(::getpid());
+      cue.wait();
+      ::execlp("sleep", "sleep", "600", nullptr);
+    }
+    cue.stay();
+  });
+  const auto one = static_cast<pid_t>(actor.heard());
+  const auto other = static_cast<pid_t>(actor.heard());
+  WatchedTree tree(actor.pid());
+  tree.tick_with_listing();
+  EXPECT_EQ(tree.size(), 1U);
+  actor.go();
+  EXPECT_TRUE(eventually([&] {
+    tree.tick();
+    return tree.has(one) && tree.has(other);
+  }));
 }
 
 TEST(Processes, LooksOnlyWhenSomebodyWasStartedAndOnceASecond) {
