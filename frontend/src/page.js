@@ -11,3 +11,8 @@ const data = JSON.parse(/** @type {any} */ (globalThis).jumperData);
 if (data.kind === "history") showHistory(host, data);
 else showPlot(host, data);
 document.documentElement.classList.add("drawn");
+// Keys are the notebook's again (Ctrl+S saves it) once the pointer is there and nothing is typed here.
+document.documentElement.addEventListener("mouseleave", () => {
+  const typing = ["INPUT", "SELECT"].includes(document.activeElement?.tagName ?? "");
+  if (document.hasFocus() && !typing && window.parent !== window) window.parent.focus();
+});

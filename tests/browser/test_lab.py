@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from urllib.parse import quote
 
+from leftovers import wait_until
+
 JSON_TYPE = "application/vnd.jumper+json"
 BUSY = """\
 import time
@@ -113,6 +115,26 @@ def test_a_reopened_untrusted_notebook_shows_the_same_table(
     assert widths
     assert max(widths) > 20  # the sanitizer has left their styles
     picture(page, "lab-untrusted")
+
+
+def test_the_keyboard_is_the_notebooks_again_when_the_pointer_leaves_a_page(
+    lab, new_page, open_notebook, write_notebook
+):
+    write_notebook("keys.ipynb", ["1", "%jumper history"])
+    page = new_page()
+    notebook = open_notebook(page, lab(), "keys.ipynb")
+    notebook.wait_idle()
+    for number in range(2):
+        notebook.run(number)
+    frame = notebook.output(1).frame_locator("iframe")
+    frame.locator("th").first.click()
+    body = frame.locator("body")
+    assert body.evaluate("document.hasFocus()")
+    page.locator(".jp-mod-dirty").wait_for()
+    notebook.output(0).hover()
+    assert wait_until(lambda: not body.evaluate("document.hasFocus()"))
+    page.keyboard.press("Control+s")
+    page.locator(".jp-mod-dirty").wait_for(state="detached")
 
 
 def test_markup_in_code_stays_text(lab, new_page, open_notebook, write_notebook, picture):
