@@ -116,8 +116,8 @@ class _Stream(OutStream):
         assert self._fid is not None  # noqa: S101
         waiting.register(self._fid, select.POLLIN)
         while self._should_watch:
-            if any(event & select.POLLNVAL for _, event in waiting.poll()):
-                return  # the cell has closed it
+            if not all(event & select.POLLIN for _, event in waiting.poll()):
+                return  # the cell has closed it, or all that write to it
             until_s = time.monotonic() + self.flush_interval
             while 0 < self._size() < KEPT_BYTES and self._should_watch:
                 if time.monotonic() >= until_s:
