@@ -17,6 +17,8 @@ from figures import Figure, Figures, Say, of_runs
 
 WARM_UP_S = 2.0  # starting, opening files, the first proportional sizes
 SIZES = (1, 100, 500)
+HOUR_SAMPLES = 36_000
+HOUR_RATE_HZ = 1000
 MAGIC = b"\xf1JUMPER\n"
 HEADER = struct.Struct("<8sBBHIII")
 SEALED_ROWS = 6
@@ -179,6 +181,12 @@ def measure(folder: Path, rounds: int, seconds: float, say: Say) -> Figures:
                     costs[f"{name}_idle"].append(one.record(path, 10, seconds))
                     peers[f"{name}_idle"].append(one.poll(10, seconds, folder))
     found = figures_of(costs, peers)
+    if seconds > HOUR_SAMPLES / HOUR_RATE_HZ / 10:  # not for a smoke test
+        say("an hour's worth of samples")
+        with tree(1, True, folder) as one:
+            hour = one.record(path, HOUR_RATE_HZ, HOUR_SAMPLES / HOUR_RATE_HZ)
+        note = f"VmHWM, at {HOUR_RATE_HZ} Hz"
+        found["sampler.hour_rss_mb"] = Figure(hour.memory_mb, note=note)
     found |= costs_of_sources(path)
     waking_us = statistics.median(waking for _, waking in bare)
     found["sampler.bare_reads_us"] = of_runs(
