@@ -12,6 +12,7 @@ namespace {
 using What = ChunkWalk::Step::What;
 
 constexpr std::size_t kChecksumOffset = record::kHeaderBytes - sizeof(std::uint32_t);
+constexpr std::size_t kSequenceOffset = kChecksumOffset - sizeof(std::uint32_t);
 
 // Of a chunk whose checksum is wrong: the kind that would make it right, where the kind alone is
 // damaged; else what it says. Rows that call themselves a schema must not cost those behind them.
@@ -81,17 +82,9 @@ ChunkWalk::Step ChunkWalk::chunk_at_magic(std::string_view head) {
     const record::ChunkKind likely = likely_kind(*whole, kind, checksum);
     wasted_ += whole->size();
     if (wasted_ > most_wasted_) return damage(end_, "too much is damaged to go on");
-    // The length is believed where it leads to another chunk or to the end: then a magic in the
-    // payload (a cell may hold one) isn't taken for a chunk.
-    const auto following = view(after, std::min(record::kMagic.size(), end_ - after));
-    if (!following) return failed();
-    std::size_t next = after;
-    if (after != end_ && *following != record::kMagic) {
-      const auto found = next_magic();
-      if (!found) return failed();
-      next = *found;
-    }
-    Step step = damage(next, "checksum is wrong");
+    const auto next = behind(after, sequence);
+    if (!next) return failed();
+    Step step = damage(*next, "checksum is wrong");
     step.damaged_kind = likely;
     return step;
   }
@@ -105,6 +98,32 @@ ChunkWalk::Step ChunkWalk::chunk_at_magic(std::string_view head) {
   step.what = What::kChunk;
   step.chunk = {begin, after, kind, sequence, payload};
   return step;
+}
+
+// The length is believed where it leads to another chunk or to the end: then a magic in the payload
+// (a cell may hold one) isn't taken for a chunk. But a damaged length may lead to some chunk, too:
+// the one with the next number, if it begins before, shows that.
+std::optional<std::size_t> ChunkWalk::behind(std::size_t says_end, std::uint32_t sequence) {
+  const auto number_at = [&](std::size_t offset) -> std::optional<std::uint32_t> {
+    const auto head = view(offset, std::min(record::kHeaderBytes, end_ - offset));
+    if (!head || head->size() < record::kHeaderBytes || !head->starts_with(record::kMagic)) {
+      return std::nullopt;
+    }
+    record::ByteReader reader(head->substr(kSequenceOffset));
+    return reader.u32();
+  };
+  if (number_at(says_end) == sequence + 1) return says_end;
+  for (std::size_t from = position_ + 1;;) {
+    const auto found = find_magic(from, says_end);
+    if (!found) return std::nullopt;
+    if (*found == says_end) break;
+    if (number_at(*found) == sequence + 1) return found;
+    from = *found + 1;
+  }
+  if (says_end == end_) return says_end;
+  const auto following = view(says_end, std::min(record::kMagic.size(), end_ - says_end));
+  if (!following) return std::nullopt;
+  return *following == record::kMagic ? says_end : next_magic();
 }
 
 ChunkWalk::Step ChunkWalk::damage(std::size_t end, std::string_view what) {
@@ -130,17 +149,19 @@ std::optional<std::string_view> ChunkWalk::view(std::size_t offset, std::size_t 
   return std::string_view(buffer_.data() + inside, std::min(size, filled_ - inside));
 }
 
-std::optional<std::size_t> ChunkWalk::next_magic() {
-  std::size_t offset = position_ + 1;
-  while (offset + record::kMagic.size() <= end_) {
-    const auto block = view(offset, std::min(kBlockBytes, end_ - offset));
-    if (!block) return std::nullopt;
-    const std::size_t found = block->find(record::kMagic);
-    if (found != block->npos) return offset + found;
-    if (block->size() < record::kMagic.size()) break;
-    offset += block->size() - (record::kMagic.size() - 1);
+std::optional<std::size_t> ChunkWalk::find_magic(std::size_t from, std::size_t before) {
+  std::size_t offset = from;
+  while (offset < before && offset + record::kMagic.size() <= end_) {
+    if (!view(offset, record::kMagic.size())) return std::nullopt;
+    // All that is there already: with many of them near each other nothing is read twice.
+    const std::size_t inside = offset - buffer_offset_;
+    const std::string_view block(buffer_.data() + inside, filled_ - inside);
+    const std::size_t found = block.find(record::kMagic);
+    if (found != block.npos) return std::min(offset + found, before);
+    if (block.size() < record::kMagic.size()) break;
+    offset += block.size() - (record::kMagic.size() - 1);
   }
-  return end_;
+  return before;
 }
 
 }  // namespace store

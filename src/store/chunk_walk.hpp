@@ -58,8 +58,12 @@ class ChunkWalk {
   Step damage(std::size_t end, std::string_view what);
   // The bytes there, fewer at the end; nullopt when reading failed.
   std::optional<std::string_view> view(std::size_t offset, std::size_t size);
-  // Where the next magic after the present one begins, else the end; nullopt: reading failed.
-  std::optional<std::size_t> next_magic();
+  // Behind the damaged chunk at the present position that says of itself where it ends and which
+  // number it has; nullopt: reading failed.
+  std::optional<std::size_t> behind(std::size_t says_end, std::uint32_t sequence);
+  // Where the first magic from `from` on begins, else `before`; nullopt: reading failed.
+  std::optional<std::size_t> find_magic(std::size_t from, std::size_t before);
+  std::optional<std::size_t> next_magic() { return find_magic(position_ + 1, end_); }
 
   const LogBytes& bytes_;
   std::size_t position_;

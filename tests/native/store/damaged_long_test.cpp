@@ -135,7 +135,9 @@ TEST_P(EveryDamage, AFlippedBitLosesItsChunkAlone) {
     const Piece& piece = pieces_[hit];
     const Seen seen = look(path_of(file_));
     const bool schema = piece.kind == record::ChunkKind::kSchema;  // without it rows have no names
-    ASSERT_EQ(seen.rows, schema ? 0 : all_.rows - rows_of(hit)) << byte;
+    ASSERT_EQ(seen.rows, schema ? 0 : all_.rows - rows_of(hit))
+        << byte << " of the chunk at " << piece.offset << " to " << piece.end << ", kind "
+        << static_cast<int>(piece.kind);
     ASSERT_GE(seen.cells, all_.cells - (piece.kind == record::ChunkKind::kCellBegin ? 1 : 0))
         << byte;
     ASSERT_FALSE(seen.damages.empty()) << byte;

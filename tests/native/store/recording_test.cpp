@@ -341,6 +341,28 @@ TEST(Recording, LosesTheRowsAloneWhoseKindBecameThatOfASchema) {
 }
 
 // Fault: S5
+TEST(Recording, LosesTheRowsAloneWhoseLengthLeadsToALaterChunk) {
+  constexpr std::size_t kLengthOffset = 12;
+  Recorder recorder({"process.cpu_time_ns"});
+  for (int row = 0; row < 50; ++row) {
+    recorder.row(kStart + row * kMs);
+    if (row % 10 == 9) recorder.seal();
+  }
+  const std::string whole = recorder.bytes();
+  const std::size_t first = offset_of(whole, record::ChunkKind::kSealedRows, 0);
+  for (const std::size_t end :
+       {offset_of(whole, record::ChunkKind::kSealedRows, 2),
+        offset_of(whole, record::ChunkKind::kSealedRows, 4), whole.size()}) {
+    std::string bytes = whole;
+    const auto length = static_cast<std::uint32_t>(end - first - record::kHeaderBytes);
+    for (unsigned i = 0; i < 4; ++i) {
+      bytes[first + kLengthOffset + i] = static_cast<char>(length >> (8 * i));
+    }
+    EXPECT_EQ(rows_of(bytes), 40U) << end;
+  }
+}
+
+// Fault: S5
 TEST(Recording, ReadsNoRowsUnderTheNamesBeforeASchemaWhoseKindIsDamaged) {
   constexpr std::size_t kKindOffset = 9;
   Recorder recorder({"process.cpu_time_ns"});
