@@ -295,9 +295,13 @@ class Extension:
         if wish != "auto":
             return wish == "always"
         least = self.settings.min_reports  # as the peers count: cells that only ask don't
+        lasted_s = time.monotonic() - cell.begin_s
         if least is None:
-            return time.monotonic() - cell.begin_s >= AUTOMATIC_SUMMARY_S
-        return self.session.ticks(index) >= least and not only_asks(views.readable(cell.source))
+            return lasted_s >= AUTOMATIC_SUMMARY_S
+        if lasted_s * self._rate_hz < least - 1 or only_asks(views.readable(cell.source)):
+            return False
+        self.session.wait(index)  # its last rows are on their way to the disk
+        return self.session.ticks(index) >= least
 
     def _see_devices(self) -> None:
         """The notebook may choose its cards itself, before it uses the first one."""
