@@ -31,9 +31,11 @@ std::string without_sequences(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != kEscape) {
       plain += text[i];
-    } else if (++i < text.size() && text[i] == '[') {
-      for (++i; i < text.size() && (text[i] < '@' || text[i] > '~');) ++i;
+      continue;
     }
+    ++i;  // with what follows it
+    if (i >= text.size() || text[i] != '[') continue;
+    for (++i; i < text.size() && (text[i] < '@' || text[i] > '~');) ++i;
   }
   return plain;
 }
