@@ -73,6 +73,7 @@ def test_cells_of_a_notebook_are_named(notebook):
     path = await_that(lambda: next(iter(Path(os.environ["XDG_STATE_HOME"]).rglob("*.jumper")), 0))
     with Follower("--stacks", path) as follower:
         follower.until(r"In \[2\] · running for .*\n  import time\n  def fit\(\):\n")
+        follower.until(r"In \[2\]:3 in fit\n(?s:.*?)\n\n")  # the first ones may be of its begin
         threads = follower.stacks()
         main = next(iter(threads))
         assert "· main thread" in main
