@@ -101,6 +101,8 @@ def test_a_busy_neighbour_is_not_ours(measure):
     with subprocess.Popen([sys.executable, "-S", str(burn), "60"]) as neighbour:
         done = measure("nothing")
         neighbour.kill()
-    assert done.process["cpu_time_s"] < NOISE_S + done.edges_s() * (os.cpu_count() or 1)
+    # Its own sleep costs a millisecond or two where a virtual machine has gone idle.
+    own_s = done.truth["cpu_time_s"]
+    assert done.process["cpu_time_s"] < own_s + NOISE_S + done.edges_s() * (os.cpu_count() or 1)
     assert done.process["processes"]["max"] == 1
     assert done.summary["levels"]["node"]["cpu_percent"]["mean"] > 50 / (os.cpu_count() or 1)
