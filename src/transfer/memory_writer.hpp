@@ -21,7 +21,7 @@ class MemoryWriter {
   ~MemoryWriter();
 
   // 0, or an errno value; EFAULT for a source that can't be read. By vmsplice(2) and splice(2),
-  // which need 1.2 times the CPU of pwrite(2); by that where they are refused. From any thread.
+  // which need 1.1 times the CPU of pwrite(2); by that where they are refused. From any thread.
   int write_at(int fd, std::span<const std::byte> bytes, off_t offset);
 
  private:
