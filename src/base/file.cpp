@@ -16,14 +16,6 @@ namespace {
 
 constexpr std::size_t kUsualBytes = 16U << 10;  // a small file has fewer
 
-template <typename Call>
-auto retry_interrupted(Call call) noexcept {
-  for (;;) {
-    const auto result = call();
-    if (result != -1 || errno != EINTR) return result;
-  }
-}
-
 }  // namespace
 
 File& File::operator=(File&& other) noexcept {

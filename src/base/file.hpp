@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -12,6 +13,15 @@
 #include <utility>
 
 namespace base {
+
+// Calls a system call again while signals interrupt it.
+template <typename Call>
+auto retry_interrupted(Call call) noexcept {
+  for (;;) {
+    const auto result = call();
+    if (result != -1 || errno != EINTR) return result;
+  }
+}
 
 class File {
  public:

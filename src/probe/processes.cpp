@@ -10,12 +10,14 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "probe/scan.hpp"
 
 namespace probe {
 namespace {
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
-constexpr std::size_t kSmallTree = 20;  // processes: above, one listing is cheaper
+constexpr std::int64_t kStartingNs = 2 * kSecondNs;  // far more than a start takes
+constexpr std::size_t kSmallTree = 20;               // processes: above, one listing is cheaper
 constexpr std::int64_t kSmallTreeThreads = 64;
 constexpr int kMostAdopted = 256;  // in one look (25 us each); the rest at the next tick
 
@@ -200,7 +202,11 @@ void Processes::adopt(pid_t pid, const Reading& reading) {
     return;  // the number is somebody else's now
   }
   // So begins what base::start_hidden() starts, as a sampler; its child is met as this one's only.
-  if (!is_root && process->silent()) return;
+  // Whoever stays so is a process of the user's.
+  const std::int64_t since_ns = process->start_ticks() * kTickNs;
+  if (!is_root && process->silent() && base::clock_ns(CLOCK_BOOTTIME) - since_ns < kStartingNs) {
+    return;
+  }
   if (is_apart(*process)) process->leave_sums(true);
   family_.add(std::move(*process), reading);
   ++adopted_;

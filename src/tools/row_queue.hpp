@@ -2,7 +2,7 @@
 // From the tick to the disk: a ring of preallocated items with one producer (the tick's thread)
 // and one consumer (the disk's thread). No lock; the producer never waits.
 //
-//   produced_ ─ counts items handed over      consumed_ ─ counts items given back
+//   produced_ ─ counts items filled           consumed_ ─ counts items given back
 //   slot = count % size; the producer may fill while produced_ - consumed_ < size.
 //
 // ready_ holds one token for each item handed over; some may be held back until the next is. A

@@ -18,14 +18,6 @@ namespace {
 
 constexpr int kPipeBytes = 1 << 20;  // the most that everybody may have (pipe-max-size)
 
-template <typename Call>
-ssize_t retry_interrupted(Call call) noexcept {
-  ssize_t count = 0;
-  do count = call();
-  while (count < 0 && errno == EINTR);
-  return count;
-}
-
 }  // namespace
 
 // Empty between two calls.
@@ -51,11 +43,11 @@ struct MemoryWriter::Pipe {
       const auto piece = bytes.subspan(done, std::min(size_bytes, bytes.size() - done));
       const iovec source{const_cast<std::byte*>(piece.data()), piece.size()};
       const ssize_t taken =
-          retry_interrupted([&] { return ::vmsplice(write_end.fd(), &source, 1, 0); });
+          base::retry_interrupted([&] { return ::vmsplice(write_end.fd(), &source, 1, 0); });
       if (taken <= 0) return done;
       for (auto left = static_cast<std::size_t>(taken); left > 0;) {
         off_t target = offset + static_cast<off_t>(done);
-        const ssize_t moved = retry_interrupted(
+        const ssize_t moved = base::retry_interrupted(
             [&] { return ::splice(read_end.fd(), nullptr, fd, &target, left, 0); });
         if (moved <= 0) {
           code = moved < 0 ? errno : EIO;

@@ -80,6 +80,19 @@ TEST(Processes, LeavesOutWhoIsBeingStartedAsNobodysChildUntilAProgramRunsThere) 
   }));
 }
 
+TEST(Processes, CountsOneWhoseParentWillNotHearOfItsEndAndThatStays) {
+  const Actor actor([](const Cue& cue) {
+    if (::syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr) == 0) cue.tell(::getpid());
+    cue.stay();
+  });
+  const auto pid = static_cast<pid_t>(actor.heard());
+  WatchedTree tree(actor.pid());
+  EXPECT_TRUE(eventually([&] {
+    tree.tick();
+    return tree.has(pid);
+  }));
+}
+
 TEST(Processes, LooksOnlyWhenSomebodyWasStartedAndOnceASecond) {
   const Actor actor([](const Cue& cue) {
     cue.wait();
